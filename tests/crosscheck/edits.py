@@ -10,7 +10,7 @@ import report
 
 def computed(edited):
     """Findings of the rules of which more is computed than severity and gain."""
-    return [finding for finding in edited["bottlenecks"] if finding["rule"] in evidence.OF_RULE]
+    return [finding for finding in edited["findings"] if finding["rule"] in evidence.OF_RULE]
 
 
 def evidence_tenfold(edited):
@@ -25,7 +25,7 @@ def leak_elsewhere(edited):
     """The leak and its finding in another section of the report."""
     for leak in edited["leaks"]:
         other = next(row["path"] for row in edited["sections"] if row["path"] != leak["section"])
-        for finding in edited["bottlenecks"]:
+        for finding in edited["findings"]:
             if finding["rule"] == "memory_growth":
                 finding["section"] = other
         leak["section"] = other
@@ -58,13 +58,13 @@ def another_share_in_the_verdict(edited):
 
 
 def findings_reversed(edited):
-    listed = edited["bottlenecks"]
+    listed = edited["findings"]
     listed.reverse()
     return len({one["severity"] for one in listed}) > 1
 
 
 def no_findings(edited):
-    return bool(edited["bottlenecks"]) and edited["bottlenecks"].clear() is None
+    return bool(edited["findings"]) and edited["findings"].clear() is None
 
 
 def no_rules(edited):

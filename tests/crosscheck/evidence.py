@@ -23,7 +23,7 @@ def compare_order(report, compare):
         gain = finding["predicted_gain"]
         return -finding["severity"], -(gain["direct_share"] if gain else 0), finding["id"].partition("#")[0], finding["title"]
 
-    listed = report["bottlenecks"]
+    listed = report["findings"]
     compare.equal("findings", "order", [one["id"] for one in listed], [one["id"] for one in sorted(listed, key=key)])
 
 
@@ -32,7 +32,7 @@ def compare_rules(report, known, compare):
     rules = report["detailed_metrics"]["rules"]
     compare.equal("rules", "answers", sorted(rule["rule"] for rule in rules), sorted(known))
     found = {rule["rule"] for rule in rules if rule["state"] == "found"}
-    compare.equal("rules", "found", sorted(found), sorted({finding["rule"] for finding in report["bottlenecks"]}))
+    compare.equal("rules", "found", sorted(found), sorted({finding["rule"] for finding in report["findings"]}))
 
 
 def compare_evidence(finding, report, steps, compare, **more):
@@ -86,9 +86,9 @@ def compare_verdict(report, steps, kinds, compare):
     """The first sentence: how far the run is input bound, the share that it names, and the finding that comes first.
     `kinds` are the phases of each kind of input."""
     got, state = report["summary"]["verdict"], report["summary"]["input"]["verdict"]
-    worst = next(iter(report["bottlenecks"]), None)
+    worst = next(iter(report["findings"]), None)
     is_notable = worst is not None and worst["severity"] >= NOTABLE
-    if steps.mode is None or state == "not_enough_data":
+    if steps.mode is None or state == "unknown":
         given, needed = report["summary"]["input"]["steps"], report["summary"]["input"]["min_steps"]
         expected = f"Too few steps to judge: {given} after warm-up, {needed} are needed"
         if steps.mode is None or given >= needed:
@@ -124,7 +124,7 @@ def compare_verdict(report, steps, kinds, compare):
 
 def may_be_chance(report):
     """Whether by its share a finding about the input would stand in the first sentence, and none does by its severity."""
-    about = [one for one in report["bottlenecks"] if one["type"] in ("data_loading", "preprocessing")]
+    about = [one for one in report["findings"] if one["type"] in ("data_loading", "preprocessing")]
     shares = [int(100 * one["predicted_gain"]["direct_share"] + 0.5) for one in about if one["predicted_gain"]]
     return all(one["severity"] < NOTABLE for one in about) and any(share >= NOTABLE for share in shares)
 
@@ -188,7 +188,7 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
         "waiting_per_step_ns": exposed // steps.count,
         "step_without_waiting_ns": rest,
         "loaders_compute_per_step_ns": computing_ns or None,
-        "sharing_may_add_share": six(Fraction(sharing_ns, max(1, steps.mean))),
+        "cpu_contention_share": six(Fraction(sharing_ns, max(1, steps.mean))),
         "wait_p50_ns": waits["wait"]["p50"],
         "wait_p95_ns": waits["wait"]["p95"],
         "produce_mean_ns": produce,

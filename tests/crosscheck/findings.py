@@ -26,7 +26,7 @@ RATES = ((Fraction(10), 60), (Fraction(1), 45), (Fraction(1, 10), 30), (Fraction
 def compare_findings(report, run, compare):
     steps, read = Steps(report), Steps(report, by_sums=False)
     rules = defaultdict(list)
-    for finding in report["bottlenecks"]:
+    for finding in report["findings"]:
         rules[finding["rule"]].append(finding)
     for rule, phases in (("input_bound", WAITING), ("slow_preprocessing", PREPARATION)):
         if steps.can_judge(20):
@@ -40,7 +40,7 @@ def compare_findings(report, run, compare):
             compare.equal("findings", rule, len(rules[rule]), int(is_found))
     compare.equal("findings", "memory_growth", len(rules["memory_growth"]), len(report["leaks"]))
     compare.equal("findings", "evaluation_stalls", len(rules["evaluation_stalls"]), int(does_evaluation_stall(report, read)))
-    for finding in report["bottlenecks"]:
+    for finding in report["findings"]:
         where = f"finding {finding['id']}"
         compare.equal(where, "rank", finding["rank"], rank_of(finding, report))
         if finding["rule"] not in RULES:
@@ -374,7 +374,7 @@ def level_of(report, steps, median, is_of_longest=False):
     changes = [change for change in report["detailed_metrics"].get("changes", []) if change["mode"] == steps.mode["mode"]]
     changes = [alone for alone in map(of_steps_alone, changes) if alone and alone["in_every"] is None]
     if not changes:
-        if is_of_longest or all(finding["rule"] != "slow_rank" for finding in report.get("bottlenecks", [])):
+        if is_of_longest or all(finding["rule"] != "slow_rank" for finding in report.get("findings", [])):
             return median
         ranks = [row["steps"] for row in report["ranks"] if row["steps"]["count"]]
         return sum(row["count"] * row["p50"] for row in ranks) // sum(row["count"] for row in ranks)
@@ -554,7 +554,7 @@ def wait(phase):
             most = max(saved, sum(others) // len(others))
         mean = (steps.total + between) // steps.count
         severity = beside_event(finding, report, steps, inside + between, Fraction(saved, mean))
-        if phase == "communication" and any(one["rule"] == "loader_bound" for one in report["bottlenecks"]):
+        if phase == "communication" and any(one["rule"] == "loader_bound" for one in report["findings"]):
             # What ranks wait for batches meanwhile is the matter of that one.
             own, both = steps.exposed(WAITING) // steps.count, loader_bound(None, report, steps)[0]
             rest = severity_of(max(0, saved - (both - own)), mean)

@@ -360,11 +360,11 @@ def report():
     # for a batch; two threads for 250 of 200 ns are one at once.
     evidence = {
         "waiting_share": 0.25, "data_wait_share": 0.132353, "data_loading_share": 0.117647, "waiting_per_step_ns": 28,
-        "step_without_waiting_ns": 85, "loaders_compute_per_step_ns": 75, "sharing_may_add_share": 0.415929,
+        "step_without_waiting_ns": 85, "loaders_compute_per_step_ns": 75, "cpu_contention_share": 0.415929,
         "wait_p50_ns": 20, "wait_p95_ns": 20, "produce_mean_ns": 100, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
         "batches_per_step": 0.666667, "workers": 1, "workers_busy_share": 0.6, "workers_needed": 1,
     }
-    bottlenecks = [
+    findings = [
         {
             "id": "input_bound", "rule": "input_bound", "type": "data_loading", "severity": 25.0, "predicted_gain": waiting,
             "title": "25 % of the time of the steps and the input between them is spent waiting for batches (13 %) and loading data (12 %).",
@@ -387,7 +387,7 @@ def report():
         "by_section": held(),
     }
     return {
-        "bottlenecks": bottlenecks, "memory": memory, "leaks": [],
+        "findings": findings, "memory": memory, "leaks": [],
         "run": {
             "traces": 8, "spans": 19, "ranks": 1, "errors": 2, "epochs_started": 0, "epochs_ended": 0,
             "started_ns": 1000, "last_ns": 4000, "elapsed_ns": 3000, "ended": None, "ended_by": None, "level": "detailed",

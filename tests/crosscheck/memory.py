@@ -298,5 +298,5 @@ def growths(report, run, compare):
         compare.equal(where, "p_value", leak["p_value"], line["p_value"])
         compare.equal(where, "live_bytes", leak["live_bytes"], report["memory"][figure]["last_bytes"])
         # The finding's is computed.
-        sections = [finding["section"] for finding in report["bottlenecks"] if finding["rule"] == "memory_growth"]
+        sections = [finding["section"] for finding in report["findings"] if finding["rule"] == "memory_growth"]
         compare.equal(where, "section", [leak["section"]], sections)

@@ -8,7 +8,7 @@ def because(reason, *fields):
     FIELDS.update(dict.fromkeys(fields, reason))
 
 
-because("none where there is one process, as here; of several it is compared", "bottlenecks[].rank")
+because("none where there is one process, as here; of several it is compared", "findings[].rank")
 because("none where waiting goes on to the end, as here; of longer runs it is compared", "detailed_metrics.batches.loaders[].while_awaited.at_once_ns")
 because("of several processes, of which there is one here; of more it is compared",
     "detailed_metrics.batches.loaders[].slowest.rank", "detailed_metrics.batches.loaders[].slowest.workers_at_once",

@@ -441,7 +441,7 @@ def inputs_by_sums(got, sums, mode, compare):
     compare.equal("input", "steps", got["steps"], sums.count)
     share = Fraction(inside + between, sums.steps_ns + between) if sums.steps_ns + between else None
     compare.close("input", "share", got["share"], share)
-    verdict = "not_enough_data"
+    verdict = "unknown"
     if share is not None and got["steps"] >= got["min_steps"]:
         verdict = "no" if share < Fraction(5, 100) else "moderate" if share < Fraction(20, 100) else "high"
     compare.equal("input", "verdict", got["verdict"], verdict)
@@ -462,7 +462,7 @@ def inputs(got, mode, outside, compare):
     is_known = mode["whole"]["steps"] and has_phases and steady + between
     share = Fraction(exposed + between, steady + between) if is_known else None
     compare.close(where, "share", got["share"], share)
-    verdict = "not_enough_data"
+    verdict = "unknown"
     if is_known and got["steps"] >= got["min_steps"]:
         verdict = "no" if share < Fraction(5, 100) else "moderate" if share < Fraction(20, 100) else "high"
     compare.equal(where, "verdict", got["verdict"], verdict)

@@ -53,7 +53,7 @@ def slower():
             {"path": "step", "phase": None}, {"path": "step/forward", "phase": "forward"},
             {"path": "step/forward/attend", "phase": "forward"},
         ],
-        "summary": {"mode": "train"}, "bottlenecks": [finding], "leaks": [],
+        "summary": {"mode": "train"}, "findings": [finding], "leaks": [],
         "detailed_metrics": {
             "changes": [change], "series": [{"mode": "train", "shift": 0}], "phase_series": [{"mode": "train", "shift": 0}],
             "modes": [mode], "outside": [],
@@ -89,7 +89,7 @@ def slower_by_every_fourth():
         "cause": cause,
     }
     report = slower()
-    report["bottlenecks"] = []
+    report["findings"] = []
     report["detailed_metrics"]["changes"] = [change]
     period = {"every": 4, "first_step": 3, "since_step": None}
     report["detailed_metrics"]["periodic"] = [{"mode": "train", "periods": [period]}]
@@ -120,7 +120,7 @@ def slower_by_input():
     report["detailed_metrics"]["series"][0]["points"] = points
     # 80 of 200 steps take 2 ms more, of 10 ms and 1.8 ms of input on average.
     report["detailed_metrics"]["modes"][0]["steady_ns"] = 2_000 * MS
-    report["bottlenecks"][0]["predicted_gain"] = {
+    report["findings"][0]["predicted_gain"] = {
         "of": "steps_and_input", "saved_ns_per_step": 800_000, "step_time_ns": 11 * MS, "share": 0.067797,
         "direct_share": 0.067797,
     }
@@ -163,7 +163,7 @@ class Changes(unittest.TestCase):
             changed = copy.deepcopy(slower())
             changed["detailed_metrics"]["changes"][0][key] = value + 1
             if key == "step":
-                changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
+                changed["findings"][0]["evidence"]["since_step"] = value + 1
             self.assertNotEqual(differences(changed), [], key)
         for key, value in change["cause"].items():
             if key in ("phase", "is_between"):
@@ -173,7 +173,7 @@ class Changes(unittest.TestCase):
             changed["detailed_metrics"]["changes"][0]["cause"][key] = other
             self.assertNotEqual(differences(changed), [], key)
         changed = slower()
-        changed["bottlenecks"][0]["predicted_gain"]["saved_ns_per_step"] += 1
+        changed["findings"][0]["predicted_gain"]["saved_ns_per_step"] += 1
         self.assertNotEqual(differences(changed), [])
 
     def each_figure_counts(self, report, made):
@@ -183,7 +183,7 @@ class Changes(unittest.TestCase):
                 changed = report()
                 changed["detailed_metrics"]["changes"][0][key] = value + 1
                 if key == "step":
-                    changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
+                    changed["findings"][0]["evidence"]["since_step"] = value + 1
                 self.assertNotEqual(differences(changed, made), [], key)
 
     def test_periodic_steps_change_by_means_over_rounds(self):

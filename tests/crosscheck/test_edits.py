@@ -42,7 +42,7 @@ class Edits(unittest.TestCase):
         steps = types.SimpleNamespace(mode={}, total=1000, exposed=lambda phases: {"data_wait": 300, "data_loading": 100}.get(phases[0], 0))
         kinds = (("data_wait",), ("data_loading",))
         finding = {"type": "recording", "title": "Half is lost.", "severity": 50}
-        for verdict, state, bottlenecks, is_right in (
+        for verdict, state, findings, is_right in (
             ("Input bound: 40 % of the step time is input, 30 % waiting for batches.", "high", [], True),
             ("Input bound: 40 % of the step time is input, 31 % waiting for batches.", "high", [], False),
             ("Input bound: 30 % of the step time is spent waiting for batches.", "high", [], False),
@@ -50,12 +50,12 @@ class Edits(unittest.TestCase):
             ("Not input bound, but: half is lost.", "no", [finding], True),
             ("Not input bound, but: Half is lost.", "no", [finding], False),
             ("Not input bound: 40 % of the step time is input.", "no", [finding], False),
-            ("Too few steps to judge: 7 after warm-up, 20 are needed.", "not_enough_data", [], True),
-            ("Too few steps to judge: 8 after warm-up, 20 are needed.", "not_enough_data", [], False),
+            ("Too few steps to judge: 7 after warm-up, 20 are needed.", "unknown", [], True),
+            ("Too few steps to judge: 8 after warm-up, 20 are needed.", "unknown", [], False),
         ):
             compare = comparison.Comparison()
             summary = {"verdict": verdict, "input": {"verdict": state, "share": 0.4, "steps": 7, "min_steps": 20}}
-            evidence.compare_verdict({"summary": summary, "bottlenecks": bottlenecks}, steps, kinds, compare)
+            evidence.compare_verdict({"summary": summary, "findings": findings}, steps, kinds, compare)
             self.assertEqual(compare.differences == [], is_right, verdict)
 
 

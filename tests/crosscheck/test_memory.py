@@ -64,7 +64,7 @@ def leaking():
     return {
         "summary": {"mode": "train", "steps": 119, "coverage": {"recorded_steps": None, "read_steps": 120, "whole_steps": 120}},
         "sections": sections,
-        "ranks": [{"throughput": {"steps_per_second": 10.0}}], "bottlenecks": [finding], "leaks": [leak],
+        "ranks": [{"throughput": {"steps_per_second": 10.0}}], "findings": [finding], "leaks": [leak],
         "memory": {"live": pair(30_000), "rss": pair(40_000), "processes": [process]},
         "detailed_metrics": {"series": [{"mode": "train", "shift": 0}], "modes": [mode], "outside": []},
     }
@@ -90,7 +90,7 @@ def beginning_late():
         }
 
     report = leaking()
-    report["bottlenecks"] = report["leaks"] = []
+    report["findings"] = report["leaks"] = []
     report["memory"] |= {"live": pair(100), "rss": pair(200)}
     report["memory"]["processes"][0] |= {"rss_max_bytes": report["memory"]["rss"]["max_bytes"], "live_max_bytes": report["memory"]["live"]["max_bytes"]}
     return report
@@ -155,7 +155,7 @@ class Memory(unittest.TestCase):
         unnoticed = []
         for place, value in test_report.places(report):
             # Nothing where there is growth is no number.
-            if place[0] not in ("memory", "leaks", "bottlenecks") or place[-1] == "late":
+            if place[0] not in ("memory", "leaks", "findings") or place[-1] == "late":
                 continue
             inner = changed = copy.deepcopy(report)
             for key in place[:-1]:
@@ -167,7 +167,7 @@ class Memory(unittest.TestCase):
 
     def test_growth_that_nobody_listed_is_missed(self):
         changed = leaking()
-        changed["leaks"] = changed["bottlenecks"] = []
+        changed["leaks"] = changed["findings"] = []
         self.assertIn("leaks: verdicts: report [], spans ['growing']", differences(changed))
 
 

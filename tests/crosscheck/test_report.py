@@ -96,10 +96,10 @@ class Report(unittest.TestCase):
         self.assertEqual(unnoticed, [])
 
     def test_every_number_of_the_schema_is_compared_or_known_not_to_be(self):
-        reports = (handmade.report(), {"summary": {"phase_sums": test_sums.PHASE_SUMS}}, {key: test_memory.leaking()[key] for key in ("memory", "leaks", "bottlenecks")}, {"memory": test_memory.beginning_late()["memory"]}, {"detailed_metrics": {"changes": [change for report in (test_changes.slower_by_every_fourth(), test_changes.slower_by_input(), test_changes.slower_by_bursts()) for change in report["detailed_metrics"]["changes"]], "periodic": test_periods.periodic()["detailed_metrics"]["periodic"]}})
+        reports = (handmade.report(), {"summary": {"phase_sums": test_sums.PHASE_SUMS}}, {key: test_memory.leaking()[key] for key in ("memory", "leaks", "findings")}, {"memory": test_memory.beginning_late()["memory"]}, {"detailed_metrics": {"changes": [change for report in (test_changes.slower_by_every_fourth(), test_changes.slower_by_input(), test_changes.slower_by_bursts()) for change in report["detailed_metrics"]["changes"]], "periodic": test_periods.periodic()["detailed_metrics"]["periodic"]}})
         compared = {field(place) for report in reports for place, value in places(report) if value is not None}
         # Each rule has evidence of its own.
-        compared = {at for at in compared if not at.startswith("bottlenecks[].evidence.")}
+        compared = {at for at in compared if not at.startswith("findings[].evidence.")}
         self.assertEqual(compared - self.fields, set(), "not in the schema")
         left_out = set(not_computed.FIELDS)
         self.assertEqual(left_out - self.fields, set(), "listed, and not in the schema")

@@ -129,7 +129,7 @@ fn terminated() -> String {
     }
     assert_eq!(report["losses"]["emitted"], report["run"]["spans"]);
     let rules: Vec<&Value> =
-        report["bottlenecks"].as_array().expect("a list").iter().map(|b| &b["rule"]).collect();
+        report["findings"].as_array().expect("a list").iter().map(|b| &b["rule"]).collect();
     assert!(!rules.contains(&&Value::from("spans_lost")), "{rules:?}");
     let text = text(folder.path());
     assert!(text.contains("ended by SIGTERM") && text.contains("none lost"), "{text}");

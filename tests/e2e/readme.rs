@@ -97,7 +97,7 @@ fn the_first_commands_end_in_reports() {
         assert!(example.contains(heading) && said.contains(heading), "{heading}: {said}");
     }
     let report = json(&profiles);
-    assert_eq!(report["bottlenecks"][0]["rule"], "input_bound", "found first");
+    assert_eq!(report["findings"][0]["rule"], "input_bound", "found first");
 
     // `--fail-on 20` makes findings of that severity exit with 1, and a limit above them does not.
     for (limit, code) in [("20", 1), ("100", 0)] {

@@ -15,7 +15,6 @@ use crate::summary::{FigureSource, InputFigures, ModeSummary, Summary};
 pub enum InputVerdict {
     /// Too little is known to say.
     #[default]
-    #[serde(rename = "not_enough_data")]
     Unknown,
     /// Less than `moderate_share`.
     No,

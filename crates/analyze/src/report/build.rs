@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use stepscope_model::{IssueKind, ReadIssue};
 
 use super::{
-    Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Overview, Reading, Report, RuleState,
+    Details, Dropped, Exported, Finding, FindingRow, Losses, Memory, Overview, Reading, Report, RuleState,
     Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
 use crate::loaders::InputShare;
@@ -18,7 +18,7 @@ use crate::summary::Summary;
 /// The report on a run.
 #[must_use]
 pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
-    let mut bottlenecks = Vec::new();
+    let mut findings = Vec::new();
     let mut states = Vec::new();
     let mut notes = Vec::new();
     let ranks = Ranks::of(summary);
@@ -39,11 +39,11 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
             Some(ranks) => ranks.among(rule, finding),
             None => finding,
         };
-        bottlenecks.extend(found.into_iter().map(|finding| bottleneck(rule, among(finding))));
+        findings.extend(found.into_iter().map(|finding| row(rule, among(finding))));
         states.push(RuleState { rule: rule.id, state, because });
     }
-    said_once(&mut bottlenecks, &mut states);
-    order(&mut bottlenecks);
+    said_once(&mut findings, &mut states);
+    order(&mut findings);
     let Reading { mut inputs, mut issues } = reading;
     inputs.sort();
     issues.sort();
@@ -53,14 +53,14 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         inputs,
         losses: losses(summary),
         run: run(summary),
-        summary: overview(summary, config, &bottlenecks, &issues),
+        summary: overview(summary, config, &findings, &issues),
         read_issues: issues,
         sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
         examples: summary.examples.clone(),
         // The last rules are about the recording, which qualifies everything else.
         notes: notes.into_iter().rev().flatten().collect(),
-        bottlenecks,
+        findings,
         leaks: memory::leaks(summary, &config.memory_growth),
         memory: memory_of(summary),
         gpu: None,
@@ -70,13 +70,13 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
     }
 }
 
-fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
+fn row(rule: &Rule, finding: Finding) -> FindingRow {
     let mut id = rule.id.to_owned();
     if let Some(about) = finding.section.as_ref().or(finding.phase.as_ref()) {
         id.push(':');
         id.push_str(about);
     }
-    Bottleneck {
+    FindingRow {
         id,
         rule: rule.id,
         r#type: rule.kind,
@@ -97,10 +97,9 @@ const SAYS_IT: f64 = 0.75;
 
 /// Leaves out findings of rules that yield to another one which says the cause, and most of what it costs. What stays says
 /// what it stands for.
-fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
-    let direct =
-        |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
-    let is_cause = |cause: &Bottleneck, other: &Bottleneck| {
+fn said_once(findings: &mut Vec<FindingRow>, states: &mut [RuleState]) {
+    let direct = |row: &FindingRow| row.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
+    let is_cause = |cause: &FindingRow, other: &FindingRow| {
         let yields_to = rules::find(other.rule).map_or(&[][..], |rule| rule.yields_to);
         let is_about_same = |same| match same {
             // What takes longer before the steps is none of what they vary by.
@@ -110,11 +109,11 @@ fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
         let is_its = yields_to.iter().any(|its| its.rule == cause.rule && is_about_same(its.same));
         is_its && direct(cause) >= SAYS_IT * direct(other)
     };
-    let found = bottlenecks.clone();
-    let cause_of = |other: &Bottleneck| found.iter().find(|cause| is_cause(cause, other));
-    bottlenecks.retain(|other| cause_of(other).is_none());
-    for cause in bottlenecks.iter_mut() {
-        let is_said = |other: &&Bottleneck| cause_of(other).is_some_and(|said| said.id == cause.id);
+    let found = findings.clone();
+    let cause_of = |other: &FindingRow| found.iter().find(|cause| is_cause(cause, other));
+    findings.retain(|other| cause_of(other).is_none());
+    for cause in findings.iter_mut() {
+        let is_said = |other: &&FindingRow| cause_of(other).is_some_and(|said| said.id == cause.id);
         let rules: Vec<&str> = found.iter().filter(is_said).map(|other| other.rule).collect();
         if !rules.is_empty() {
             cause.evidence = std::mem::take(&mut cause.evidence).with("stands_for", rules);
@@ -123,7 +122,7 @@ fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
     for state in states.iter_mut() {
         let mut its = found.iter().filter(|finding| finding.rule == state.rule);
         if let Some(cause) = its.find_map(cause_of)
-            && !bottlenecks.iter().any(|finding| finding.rule == state.rule)
+            && !findings.iter().any(|finding| finding.rule == state.rule)
         {
             let because = format!("what it finds is said by `{}`", cause.id);
             (state.state, state.because) = (Verdict::fine("").state(), Some(because));
@@ -134,10 +133,9 @@ fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
 /// By severity, which for what takes time is the share that the cause itself takes, then by that share, largest
 /// first, then by id. Rules may say several things about nothing in particular: a number after the id tells them
 /// apart.
-fn order(bottlenecks: &mut [Bottleneck]) {
-    let gain =
-        |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
-    bottlenecks.sort_by(|a, b| {
+fn order(findings: &mut [FindingRow]) {
+    let gain = |row: &FindingRow| row.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
+    findings.sort_by(|a, b| {
         let by_severity = b.severity.total_cmp(&a.severity);
         by_severity.then_with(|| gain(b).total_cmp(&gain(a))).then_with(|| match a.id.cmp(&b.id) {
             Ordering::Equal => a.title.cmp(&b.title),
@@ -145,12 +143,12 @@ fn order(bottlenecks: &mut [Bottleneck]) {
         })
     });
     let mut seen = BTreeSet::new();
-    for bottleneck in bottlenecks {
+    for row in findings {
         let mut number = 1;
-        let plain = bottleneck.id.clone();
-        while !seen.insert(bottleneck.id.clone()) {
+        let plain = row.id.clone();
+        while !seen.insert(row.id.clone()) {
             number += 1;
-            bottleneck.id = format!("{plain}#{number}");
+            row.id = format!("{plain}#{number}");
         }
     }
 }
@@ -217,15 +215,10 @@ fn run(summary: &Summary) -> Run {
     }
 }
 
-fn overview(
-    summary: &Summary,
-    config: &Config,
-    bottlenecks: &[Bottleneck],
-    issues: &[ReadIssue],
-) -> Overview {
+fn overview(summary: &Summary, config: &Config, findings: &[FindingRow], issues: &[ReadIssue]) -> Overview {
     let mode = summary.primary();
     Overview {
-        verdict: verdict::sentence(summary, &config.input_bound, bottlenecks, issues),
+        verdict: verdict::sentence(summary, &config.input_bound, findings, issues),
         input: InputShare::of(summary.input, &config.input_bound),
         mode: mode.map(|mode| mode.mode.as_str()),
         steps: mode.map_or(0, |mode| mode.steady.count),

@@ -10,7 +10,7 @@ use super::units::percent;
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum BottleneckType {
+pub enum FindingType {
     /// Computation takes the time.
     Compute,
     /// Memory grows or runs out.
@@ -33,7 +33,7 @@ pub enum BottleneckType {
     Recording,
 }
 
-impl BottleneckType {
+impl FindingType {
     /// The name in the JSON report.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -292,13 +292,13 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// `found`, `fine` or `not_enough_data`.
+    /// `found`, `fine` or `unknown`.
     #[must_use]
     pub const fn state(&self) -> &'static str {
         match self {
             Self::Found(_) => "found",
             Self::Fine { .. } => "fine",
-            Self::Unknown { .. } => "not_enough_data",
+            Self::Unknown { .. } => "unknown",
         }
     }
 

@@ -4,7 +4,7 @@ use stepscope_core::SectionKind;
 use stepscope_model::ReadIssue;
 
 use super::units::{percent, things};
-use super::{Bottleneck, BottleneckType, doubtful_files};
+use super::{FindingRow, FindingType, doubtful_files};
 use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
 use crate::rules::Steps;
 use crate::rules::common::program::Recorder;
@@ -19,13 +19,13 @@ const PHASES_NAMED: usize = 2;
 pub(super) fn sentence(
     summary: &Summary,
     thresholds: &Thresholds,
-    bottlenecks: &[Bottleneck],
+    findings: &[FindingRow],
     issues: &[ReadIssue],
 ) -> String {
     if !summary.found {
         return "Nothing to report: the input holds no run.".into();
     }
-    format!("{}{}", judgement(summary, thresholds, bottlenecks), doubt(issues))
+    format!("{}{}", judgement(summary, thresholds, findings), doubt(issues))
 }
 
 /// That figures may be wrong, where what was read may be.
@@ -40,7 +40,7 @@ fn doubt(issues: &[ReadIssue]) -> String {
     format!(" Figures may be wrong: {which} (see Recording).")
 }
 
-fn judgement(summary: &Summary, thresholds: &Thresholds, bottlenecks: &[Bottleneck]) -> String {
+fn judgement(summary: &Summary, thresholds: &Thresholds, findings: &[FindingRow]) -> String {
     let Some(mode) = summary.primary() else {
         let steps = summary.sections.iter().filter(|row| row.kind == SectionKind::Step);
         let counted = steps.fold(0u64, |sum, row| sum.saturating_add(row.stats.count));
@@ -53,12 +53,12 @@ fn judgement(summary: &Summary, thresholds: &Thresholds, bottlenecks: &[Bottlene
         return format!("No steps were found: {}.", Recorder::of(summary).mark_steps());
     };
     // Something worse comes first.
-    let worst = bottlenecks.first().filter(|found| found.severity >= NOTABLE);
+    let worst = findings.first().filter(|found| found.severity >= NOTABLE);
     let input = InputShare::of(summary.input, thresholds);
     if let Some(degree) = input.verdict.words() {
-        let is_input = |kind| matches!(kind, BottleneckType::DataLoading | BottleneckType::Preprocessing);
+        let is_input = |kind| matches!(kind, FindingType::DataLoading | FindingType::Preprocessing);
         let input = goes_into(summary);
-        return match bottlenecks.first().filter(|found| !is_input(found.r#type)) {
+        return match findings.first().filter(|found| !is_input(found.r#type)) {
             Some(found) => format!("{}; {}, too: {input}.", clause(found), lower(degree)),
             None => format!("{degree}: {input}."),
         };
@@ -66,7 +66,7 @@ fn judgement(summary: &Summary, thresholds: &Thresholds, bottlenecks: &[Bottlene
     if input.verdict == InputVerdict::Unknown {
         let unjudged = unjudged(summary, mode, thresholds);
         // Losses are why nothing can be said, and stand in that sentence.
-        return match worst.filter(|found| found.r#type != BottleneckType::Recording) {
+        return match worst.filter(|found| found.r#type != FindingType::Recording) {
             Some(found) => format!("{}; {}", clause(found), lower(&unjudged)),
             None => unjudged,
         };
@@ -83,7 +83,7 @@ fn judgement(summary: &Summary, thresholds: &Thresholds, bottlenecks: &[Bottlene
 }
 
 /// The title of a finding as the first part of a sentence.
-fn clause(found: &Bottleneck) -> &str {
+fn clause(found: &FindingRow) -> &str {
     found.title.strip_suffix('.').unwrap_or(&found.title)
 }
 

@@ -5,7 +5,7 @@ use stepscope_core::Mode;
 use super::common::taken::MOST_OF_CHANCE;
 use super::{Config, Rule, Steps};
 use crate::between_steps::{Between, apart, place, places, read_of, what_to_do};
-use crate::report::finding::{BottleneckType, Finding, Verdict};
+use crate::report::finding::{Finding, FindingType, Verdict};
 use crate::report::names;
 use crate::report::units::{count, duration, percent, things};
 use crate::summary::Summary;
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     id: "between_steps",
     since: "0.1.0",
     name: "Time between steps",
-    kind: BottleneckType::Compute,
+    kind: FindingType::Compute,
     may_hold_up_ranks: true,
     needs_steady_clock: true,
     notes: |summary, _, _| apart::note(summary, RULE.id).into_iter().collect(),

@@ -4,7 +4,7 @@ use stepscope_core::Phase;
 
 use super::{Config, Rule, Steps};
 use crate::phases::waits::PhaseWait;
-use crate::report::finding::{BottleneckType, Evidence, Finding, TimeBase, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, TimeBase, Verdict, rounded};
 use crate::report::units::{count, duration, percent, things};
 use crate::sections::tail::is_inside;
 use crate::summary::{PhaseName, SectionRow, Summary};
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     id: "checkpoint_stalls",
     since: "0.1.0",
     name: "Checkpoint stalls",
-    kind: BottleneckType::Io,
+    kind: FindingType::Io,
     may_hold_up_ranks: true,
     page: include_str!("checkpoint_stalls.md"),
     check,

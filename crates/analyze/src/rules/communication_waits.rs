@@ -6,7 +6,7 @@ use stepscope_core::Phase;
 use super::{Config, Rule, loader_bound};
 use crate::phases::waits::PhaseWait;
 use crate::ranks::Late;
-use crate::report::finding::{BottleneckType, Verdict, rounded, severity};
+use crate::report::finding::{FindingType, Verdict, rounded, severity};
 use crate::report::units::{bytes, duration, percent};
 use crate::summary::Summary;
 
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     id: "communication_waits",
     since: "0.1.0",
     name: "Communication waits",
-    kind: BottleneckType::Communication,
+    kind: FindingType::Communication,
     page: include_str!("communication_waits.md"),
     check,
     ..Rule::PLAIN

@@ -4,7 +4,7 @@
 use super::common::program::Recorder;
 use super::{Config, Rule, Steps, TOLD};
 use crate::loaders::Queue;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
+use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded, severity};
 use crate::report::units::{bytes, count, duration, percent, things};
 use crate::summary::Summary;
 
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     id: "deep_prefetch",
     since: "0.1.0",
     name: "Prefetch too deep",
-    kind: BottleneckType::Memory,
+    kind: FindingType::Memory,
     page: include_str!("deep_prefetch.md"),
     check,
     ..Rule::PLAIN

@@ -4,7 +4,7 @@ use stepscope_core::{Mode, Phase};
 
 use super::{Config, Rule, Steps, TOLD};
 use crate::ranks::Evaluating;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{duration, listed, percent, things};
 use crate::summary::Summary;
 
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     id: "evaluation_stalls",
     since: "0.1.0",
     name: "Evaluation stalls",
-    kind: BottleneckType::Io,
+    kind: FindingType::Io,
     page: include_str!("evaluation_stalls.md"),
     check,
     ..Rule::PLAIN

@@ -4,7 +4,7 @@
 use stepscope_core::{PhaseClass, SectionKind};
 
 use super::{Config, Rule, Steps};
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::units::{duration, percent};
 use crate::summary::{SectionRow, Summary};
 
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     id: "host_bound",
     since: "0.1.0",
     name: "Host bound",
-    kind: BottleneckType::Compute,
+    kind: FindingType::Compute,
     may_hold_up_ranks: true,
     page: include_str!("host_bound.md"),
     check,

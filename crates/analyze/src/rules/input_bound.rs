@@ -8,7 +8,7 @@ use super::{Config, Rule, slow_preprocessing};
 use crate::loaders::LoaderJudgement;
 pub use crate::loaders::Thresholds;
 use crate::loaders::cpu_contention::CpuContention;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded};
 use crate::report::units::{duration, percent};
 use crate::steps::{PREPARATION, WAITING};
 use crate::summary::Summary;
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     id: "input_bound",
     since: "0.1.0",
     name: "Input bound",
-    kind: BottleneckType::DataLoading,
+    kind: FindingType::DataLoading,
     may_hold_up_ranks: true,
     page: include_str!("input_bound.md"),
     check,
@@ -63,7 +63,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("waiting_per_step_ns", waiting_ns)
         .with("step_without_waiting_ns", rest_ns)
         .with_known("loaders_compute_per_step_ns", Some(contention.computing_ns).filter(|&ns| ns > 0))
-        .with("sharing_may_add_share", six(contention_ns as f64 / steps.mean_ns().max(1) as f64));
+        .with("cpu_contention_share", six(contention_ns as f64 / steps.mean_ns().max(1) as f64));
     Verdict::Found(vec![Finding {
         title: title(&steps, exposed_ns, is_serial),
         severity: gain.severity(),

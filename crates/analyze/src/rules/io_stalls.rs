@@ -4,7 +4,7 @@ use stepscope_core::Phase;
 
 use super::{Config, Rule};
 use crate::phases::waits::PhaseWait;
-use crate::report::finding::{BottleneckType, Verdict, rounded};
+use crate::report::finding::{FindingType, Verdict, rounded};
 use crate::report::units::{bytes, duration};
 use crate::summary::Summary;
 
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     id: "io_stalls",
     since: "0.1.0",
     name: "I/O stalls",
-    kind: BottleneckType::Io,
+    kind: FindingType::Io,
     may_hold_up_ranks: true,
     page: include_str!("io_stalls.md"),
     check,

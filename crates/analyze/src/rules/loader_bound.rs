@@ -5,7 +5,7 @@ use super::{Config, Rule, Steps};
 use crate::loaders::LoaderJudgement;
 use crate::loaders::cpu_contention::CpuContention;
 use crate::ranks::RankWaits;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::units::percent;
 use crate::steps::WAITING;
 use crate::summary::Summary;
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     id: "loader_bound",
     since: "0.1.0",
     name: "Loader bound",
-    kind: BottleneckType::DataLoading,
+    kind: FindingType::DataLoading,
     // What others wait is in its own gain.
     page: include_str!("loader_bound.md"),
     check,

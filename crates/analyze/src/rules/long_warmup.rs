@@ -3,7 +3,7 @@
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Rule, Steps};
 use crate::ranks::is_waiting;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{count, duration, percent, things};
 use crate::sections::tail::{above_usual_ns, innermost, warmup_excess_ns};
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     id: "long_warmup",
     since: "0.1.0",
     name: "Long warm-up",
-    kind: BottleneckType::Compute,
+    kind: FindingType::Compute,
     may_hold_up_ranks: false,
     page: include_str!("long_warmup.md"),
     check,

@@ -6,7 +6,7 @@ use super::{Config, Rule};
 pub use crate::memory::Thresholds;
 use crate::memory::{Growth, Leak, LeakVerdict, Line, Urgency, grown, steps_of};
 use crate::narrow::narrow_signed;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Note, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Note, Verdict, rounded};
 use crate::report::units::{bytes, count, duration, signed_bytes, things};
 use crate::summary::{StepNumbers, Summary};
 
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     id: "memory_growth",
     since: "0.1.0",
     name: "Memory growth",
-    kind: BottleneckType::Memory,
+    kind: FindingType::Memory,
     page: include_str!("memory_growth.md"),
     notes: |summary, _, _| notes(summary),
     check,

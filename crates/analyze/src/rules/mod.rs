@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::common::steps::{NUMBERS_REPEAT, Steps, TOLD};
-use crate::report::finding::{BottleneckType, Finding, Note, Verdict};
+use crate::report::finding::{Finding, FindingType, Note, Verdict};
 use crate::summary::Summary;
 use crate::thresholds;
 pub use crate::thresholds::Threshold;
@@ -105,7 +105,7 @@ pub struct Rule {
     /// What it is called in headings.
     pub name: &'static str,
     /// What its findings are about.
-    pub kind: BottleneckType,
+    pub kind: FindingType,
     /// Whether what it finds is time of a rank that others may wait for meanwhile: not where it is such waiting, or time of
     /// whole steps, which waiting is part of.
     pub may_hold_up_ranks: bool,
@@ -145,7 +145,7 @@ impl Rule {
         id: "",
         since: "",
         name: "",
-        kind: BottleneckType::Compute,
+        kind: FindingType::Compute,
         may_hold_up_ranks: false,
         needs_steady_clock: false,
         yields_to: &[],

@@ -5,7 +5,7 @@ use super::common::coarse;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Rule, Steps, TOLD};
 use crate::ranks::is_waiting;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{count, duration, every_step, percent};
 use crate::sections::slow_calls::{
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     id: "slow_calls",
     since: "0.1.0",
     name: "Slow calls among many",
-    kind: BottleneckType::Variability,
+    kind: FindingType::Variability,
     may_hold_up_ranks: true,
     notes: |summary, _, found| coarse::note(summary, RULE.id, found),
     page: include_str!("slow_calls.md"),

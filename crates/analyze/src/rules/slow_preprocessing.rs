@@ -4,7 +4,7 @@
 use stepscope_core::Phase;
 
 use super::{Config, Rule, Steps, TOLD};
-use crate::report::finding::{BottleneckType, Evidence, Finding, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded};
 use crate::report::units::{duration, listed, percent};
 use crate::steps::PREPARATION;
 use crate::summary::{SectionRow, Summary};
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     id: "slow_preprocessing",
     since: "0.1.0",
     name: "Slow preprocessing",
-    kind: BottleneckType::Preprocessing,
+    kind: FindingType::Preprocessing,
     may_hold_up_ranks: true,
     page: include_str!("slow_preprocessing.md"),
     check,

@@ -5,7 +5,7 @@ use stepscope_core::Phase;
 use super::{Config, Rule, Steps};
 use crate::phases::waits::PhaseWait;
 use crate::ranks::{Absent, Late, Longer, Rank, Split};
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, Verdict, rounded};
 use crate::report::units::{duration, listed, percent};
 use crate::summary::{InstanceRow, Summary};
 
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     id: "slow_rank",
     since: "0.1.0",
     name: "Slow rank",
-    kind: BottleneckType::Variability,
+    kind: FindingType::Variability,
     notes: |summary, _, _| notes(summary),
     page: include_str!("slow_rank.md"),
     check,

@@ -2,7 +2,7 @@
 //! step. Phases with a rule of their own (input, communication, synchronisation, I/O, checkpoints) are left to it.
 
 use super::{Config, Rule, Same, Steps, ToldBy};
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{bytes, duration, percent};
 use crate::sections::own_time::{OwnTime, is_expected, is_judged};
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     id: "slow_section",
     since: "0.1.0",
     name: "Slow section",
-    kind: BottleneckType::Compute,
+    kind: FindingType::Compute,
     may_hold_up_ranks: true,
     yields_to: &[
         ToldBy { rule: "slow_calls", same: Same::Section },

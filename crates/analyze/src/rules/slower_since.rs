@@ -8,7 +8,7 @@ use super::{Config, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::{MIN_FEW, means, shortest_level, smallest_visible, steadiest};
 use crate::points::numbers;
 use crate::ranks::Late;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{count, duration, percent, things};
 use crate::summary::{
     ChangeCause, ChangeKind, ChangeSection, EXPLAINED_SHARE, SectionRow, StepChange, StepNumbers, StepSeries,
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     id: "slower_since",
     since: "0.1.0",
     name: "Slower since a step",
-    kind: BottleneckType::Variability,
+    kind: FindingType::Variability,
     may_hold_up_ranks: false,
     page: include_str!("slower_since.md"),
     check,

@@ -6,7 +6,7 @@ use stepscope_core::LossReason;
 use super::{Config, Rule};
 use crate::losses::lost::{Lost, elsewhere};
 use crate::report::coverage;
-use crate::report::finding::{BottleneckType, Evidence, Finding, Note, Verdict, rounded, severity};
+use crate::report::finding::{Evidence, Finding, FindingType, Note, Verdict, rounded, severity};
 use crate::report::units::{count, percent, things};
 use crate::summary::Summary;
 
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     id: "spans_lost",
     since: "0.1.0",
     name: "Spans lost",
-    kind: BottleneckType::Recording,
+    kind: FindingType::Recording,
     notes: |summary, _, _| {
         let note = |text| Note { rule: RULE.id, section: None, text };
         coverage::notes(summary).into_iter().map(note).collect()

@@ -11,7 +11,7 @@ use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
 use super::common::within::steps_within;
 use super::{Config, Rule, Same, Steps, ToldBy};
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::sections::tail::{FEW, innermost, is_driving, is_in_few, longest_ns, slow_ns};
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
     since: "0.1.0",
     name: "Step jitter",
-    kind: BottleneckType::Variability,
+    kind: FindingType::Variability,
     may_hold_up_ranks: false,
     yields_to: &[
         ToldBy { rule: "slow_calls", same: Same::Phase },

@@ -4,7 +4,7 @@ use stepscope_core::Phase;
 
 use super::{Config, Rule};
 use crate::phases::waits::PhaseWait;
-use crate::report::finding::{BottleneckType, Verdict};
+use crate::report::finding::{FindingType, Verdict};
 use crate::report::units::duration;
 use crate::summary::Summary;
 
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     id: "sync_waits",
     since: "0.1.0",
     name: "Synchronization waits",
-    kind: BottleneckType::Synchronization,
+    kind: FindingType::Synchronization,
     page: include_str!("sync_waits.md"),
     check,
     ..Rule::PLAIN

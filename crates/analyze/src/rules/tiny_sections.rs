@@ -1,7 +1,7 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
 use super::{Config, Rule, Steps};
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
 use crate::sections::tiny::Tiny;
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     id: "tiny_sections",
     since: "0.1.0",
     name: "Too many tiny sections",
-    kind: BottleneckType::Recording,
+    kind: FindingType::Recording,
     may_hold_up_ranks: true,
     page: include_str!("tiny_sections.md"),
     check,

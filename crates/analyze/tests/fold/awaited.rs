@@ -102,7 +102,7 @@ fn summary(traces: &[Trace]) -> Summary {
 
 fn advice(summary: &Summary) -> String {
     let report = report::build(summary, Reading::default(), &rules::Config::default());
-    let finding = report.bottlenecks.iter().find(|finding| finding.rule == "input_bound").unwrap();
+    let finding = report.findings.iter().find(|finding| finding.rule == "input_bound").unwrap();
     finding.recommendation.clone()
 }
 
@@ -192,7 +192,7 @@ fn a_queue_is_too_deep_by_what_the_run_never_needed_of_it() {
         let stage = Stage { name: "train", thread: 2, make_ns };
         let found = summary(&run_through(&[stage], queue, true));
         let report = report::build(&found, Reading::default(), &rules::Config::default());
-        let deep = report.bottlenecks.iter().find(|finding| finding.rule == "deep_prefetch");
+        let deep = report.findings.iter().find(|finding| finding.rule == "deep_prefetch");
         (found.waits.unused.unwrap(), deep.map(|finding| finding.recommendation.clone()))
     };
     // One of 100 takes 30 steps, and so do ten that take four each.

@@ -168,7 +168,7 @@ fn a_section_is_between_steps_although_it_runs_before_and_after_them_as_well() {
     assert_eq!((summary.outside.len(), summary.outside[0].stats.total), (1, 99 * 5_000));
     let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
     let named: Vec<_> = report
-        .bottlenecks
+        .findings
         .iter()
         .filter(|found| found.rule == "between_steps")
         .map(|found| found.section.as_deref())
@@ -196,7 +196,7 @@ fn where_a_clock_was_set_nothing_is_said_of_the_time_between_steps() {
         let reading = Reading { issues: kinds.iter().map(issue).collect(), ..Reading::default() };
         let report = stepscope_analyze::report::build(&summary, reading, &Default::default());
         let state = report.detailed_metrics.rules.iter().find(|state| state.rule == "between_steps").unwrap();
-        let found = report.bottlenecks.iter().any(|found| found.rule == "between_steps");
+        let found = report.findings.iter().any(|found| found.rule == "between_steps");
         (found, state.because.clone())
     };
     assert_eq!(states(&[IssueKind::Truncated]), (true, None));

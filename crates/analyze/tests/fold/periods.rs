@@ -172,9 +172,7 @@ fn a_period_that_begins_late_is_neither_jitter_nor_a_change() {
         assert_eq!((row.every(from - every), row.every(from)), (None, Some(every)));
         assert_eq!((&summary.changes[..], summary.modes[0].warmup.steps), (&[][..], 0));
         let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
-        assert!(
-            report.bottlenecks.iter().all(|found| !["step_jitter", "slower_since"].contains(&found.rule))
-        );
+        assert!(report.findings.iter().all(|found| !["step_jitter", "slower_since"].contains(&found.rule)));
     }
 }
 
@@ -235,7 +233,7 @@ fn steps_of_a_section_are_periodic_whatever_the_others_take_and_however_many_the
             let (first, steps) = (every - 1, count / every);
             assert_eq!(told(&summary), [(Mode::Train, every, first, steps)], "{count}, seed {seed}");
             let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
-            let found: Vec<&str> = report.bottlenecks.iter().map(|found| found.rule).collect();
+            let found: Vec<&str> = report.findings.iter().map(|found| found.rule).collect();
             assert!(!found.contains(&"step_jitter"), "{count} every {every}, seed {seed}: {found:?}");
         }
     }

@@ -102,7 +102,7 @@ fn few_steps_left_are_enough_where_the_sums_count_many() {
     let summary = run(5, 1, true);
     assert_eq!(InputShare::of(summary.input, &Thresholds::default()).verdict, InputVerdict::High);
     let report = build(&summary, Reading::default(), &Config::default());
-    let found = report.bottlenecks.iter().find(|found| found.rule == "input_bound").unwrap();
+    let found = report.findings.iter().find(|found| found.rule == "input_bound").unwrap();
     // What the five show of the wait is not typical, and the finding says what it rests on.
     let evidence = serde_json::to_value(&found.evidence).unwrap();
     assert_eq!(evidence["waiting_per_step_ns"], 15);

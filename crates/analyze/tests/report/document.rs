@@ -11,7 +11,7 @@ const HEAD: &str = "\
 What `stepscope analyze` looks for: `stepscope explain` lists it, `stepscope explain RULE` says the same in a terminal. Each
 page is `crates/analyze/src/rules/RULE.md`; `cargo xtask docs` gathers them here.
 
-A rule says *found*, *fine* or *not enough data*, and then what is missing. A finding has figures, a severity, advice, and
+A rule says *found*, *fine* or *unknown*, and then what is missing. A finding has figures, a severity, advice, and
 what the advice can gain at most: as if the cause took no time at all. Severity is the share that the cause itself takes, in
 per cent; it is at most 9 where that may be chance or the machine's doing. Findings are ordered by severity, then by that
 share, then by id.

@@ -12,7 +12,7 @@ fn thresholds_reach_the_rules() {
     Forest::new(options).write_file(Format::Proto, &folder.join("a.otlp")).expect("a file can be written");
     write(&folder, "limits.toml", b"[rules.spans_lost]\nnot_ended_severity = 42\n");
     let severity = |report: &Value| {
-        let found = report["bottlenecks"].as_array().expect("a list").iter();
+        let found = report["findings"].as_array().expect("a list").iter();
         let lost: Vec<&Value> = found.filter(|found| found["rule"] == json!("spans_lost")).collect();
         lost.first().map(|found| found["severity"].clone())
     };

@@ -36,7 +36,7 @@ fn one_slow_worker_is_found() {
     assert_eq!((gain.share, gain.direct_share), (0.954545, 0.909091));
     let because = "91 % is waiting; 4.5 % is what loaders that compute beside the step may cost it";
     assert_eq!(gain.because.as_deref(), Some(because));
-    assert_eq!(finding.evidence.get("sharing_may_add_share"), Some(&json!(0.045455)));
+    assert_eq!(finding.evidence.get("cpu_contention_share"), Some(&json!(0.045455)));
     // ceil(21 / 2).
     assert_eq!(finding.evidence.get("workers_needed"), Some(&json!(11)));
     assert_eq!(finding.evidence.get("workers"), Some(&json!(1)));
@@ -513,9 +513,9 @@ fn the_first_line_names_the_first_finding() {
         .live(3_000_000, 130_000.0, 130_000.0, 0.0)
         .build();
     let report = report::build(&summary, report::Reading::default(), &Config::default());
-    assert_eq!(report.bottlenecks[0].rule, "memory_growth");
+    assert_eq!(report.findings[0].rule, "memory_growth");
     // One sentence.
-    let first = report.bottlenecks[0].title.trim_end_matches('.');
+    let first = report.findings[0].title.trim_end_matches('.');
     assert!(report.summary.verdict.starts_with(first), "{}", report.summary.verdict);
     let second = "; moderately input bound, too: 10 % of the step time is spent waiting for batches.";
     assert!(report.summary.verdict.ends_with(second), "{}", report.summary.verdict);

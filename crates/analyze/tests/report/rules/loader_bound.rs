@@ -67,14 +67,14 @@ fn the_report_begins_with_it_and_blames_no_rank() {
     // (The steps of the mode are those of one, and all of the run.)
     summary.instances.iter_mut().for_each(|row| row.throughput.elapsed_ns = row.steps.total / 16);
     let report = build(&summary, Reading::default(), &Config::default());
-    let place = |rule: &str| report.bottlenecks.iter().position(|finding| finding.rule == rule).unwrap();
+    let place = |rule: &str| report.findings.iter().position(|finding| finding.rule == rule).unwrap();
     assert!(place(RULE) < place("communication_waits"));
     assert!(
         report.summary.verdict.starts_with("Ranks wait for each other's batches"),
         "{}",
         report.summary.verdict
     );
-    let waits = report.bottlenecks.iter().find(|finding| finding.rule == "communication_waits").unwrap();
+    let waits = report.findings.iter().find(|finding| finding.rule == "communication_waits").unwrap();
     assert!(waits.recommendation.contains("see `loader_bound` first"), "{}", waits.recommendation);
 }
 
