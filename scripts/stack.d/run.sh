@@ -107,8 +107,10 @@ is_ready() {
 # Starts one program with the addresses of DIR/env in its environment.
 launch() {
   local dir=$1 program=$2 line=() argument
-  line=("$(binary "$program")")
-  [ -x "${line[0]}" ] || fail "$program is not built: scripts/stack build $program"
+  local kind=$program
+  [ "$program" != collector ] || kind=${STEPSCOPE_COLLECTOR:-collector}
+  line=("$(binary "$kind")")
+  [ -x "${line[0]}" ] || fail "$kind is not built: scripts/stack build $kind"
   case $program in
     collector)
       while IFS= read -r argument; do line+=("$argument"); done <"$dir/collector.arguments"

@@ -22,7 +22,7 @@ fn now_ns() -> u64 {
 }
 
 /// A demo that trains for much longer than anybody waits.
-fn endless_demo(out: &Path) -> Child {
+pub(crate) fn endless_demo(out: &Path) -> Child {
     let out = out.to_string_lossy().into_owned();
     let mut command = stepscope(&["--quiet", "demo", "--epochs", "10000", "--out", &out]);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the demo starts")
@@ -34,7 +34,7 @@ fn has_begun(out: &Path) -> bool {
         .is_ok_and(|files| files.iter().any(|file| file.metadata().is_ok_and(|file| file.len() > 0)))
 }
 
-fn wait_until_begun(out: &Path, child: &mut Child) {
+pub(crate) fn wait_until_begun(out: &Path, child: &mut Child) {
     let deadline = std::time::Instant::now() + LIMIT;
     while !has_begun(out) {
         assert!(std::time::Instant::now() < deadline, "the demo wrote nothing");
@@ -77,7 +77,7 @@ fn killed_at_fifty_random_moments() {
 }
 
 /// One statement about the end, without another that contradicts it.
-fn says_not_ended(folder: &Path, kill: u32) {
+pub(crate) fn says_not_ended(folder: &Path, kill: u32) {
     let text = text(folder);
     for said in ["The run did not finish cleanly", "no loss was counted", "is missing and cannot be counted"]
     {

@@ -1,5 +1,5 @@
 //! The program from end to end, on real training runs and on generated ones. Needs the built program
-//! (`cargo xtask test e2e timed` builds it first) and `python3`.
+//! (`cargo xtask test e2e situations timed` builds it first) and `python3`.
 
 #![expect(clippy::print_stdout, reason = "the measured figures belong into the log of a test run")]
 
@@ -11,6 +11,7 @@ mod evaluated;
 mod family;
 mod figures;
 mod hostile;
+mod kill_minus_nine;
 mod killed;
 mod kineto;
 mod planted;

@@ -61,67 +61,28 @@ fn a_slowdown_is_found_where_it_begins() {
 const STEP_US: u64 = 3_000;
 const LATER_US: u64 = 3_000;
 
-/// What steps take whose loaders are behind, and in how many of them changes of means can be told well.
-const LOADED_US: u64 = 4_500;
-const LOADED_STEPS: u64 = 400;
-
 /// Share of the time by which waits may end late in a quiet run.
 const QUIET: f64 = 0.05;
 
-/// A program whose batches come later, its steps, and what each of them takes otherwise.
-#[derive(Clone, Copy)]
-struct Fed {
-    program: &'static str,
-    steps: u64,
-    step_us: u64,
-    /// How the title of what is found ends.
-    title: &'static str,
-}
-
-impl Fed {
-    const fn from(self) -> u64 {
-        self.steps * 3 / 5
-    }
-
-    /// The report on a run whose batches come so much later, and the share by which its times are uncertain.
-    fn run(self, later_us: u64) -> (Value, f64) {
-        quietest(QUIET, || {
-            let arguments = [self.program, &later_us.to_string(), &self.steps.to_string()];
-            let (said, report) = recorded(&arguments, None);
-            let waited_us = self.steps * self.step_us + (self.steps - self.from()) * later_us;
-            (report, late_us(&said) as f64 / waited_us as f64)
-        })
-    }
-
-    fn is_found(self) {
-        let _alone = alone();
-        let (mut gains, mut blamed) = (Judged::new("late batches"), Judged::new("the program with batches"));
-        for seed in SEEDS {
-            let (without, unsure_without) = self.run(0);
-            again(&format!("seed {seed}"), &mut gains, |gains| {
-                let (with, unsure) = self.run(LATER_US);
-                let unsure = unsure.max(unsure_without);
-                gains.run(unsure == 0.0);
-                (judge_input(self, &with, &without, unsure), unsure)
-            });
-            blamed.run(unsure_without == 0.0);
-            if unsure_without == 0.0 {
-                assert_eq!(found(&without), Vec::<&Value>::new(), "seed {seed}");
-            }
-        }
-    }
+/// The report on a run whose batches come so much later, and the share by which its times are uncertain.
+fn fed(later_us: u64) -> (Value, f64) {
+    quietest(QUIET, || {
+        let (said, report) = recorded(&["fed", &later_us.to_string(), &STEPS.to_string()], None);
+        let waited_us = STEPS * STEP_US + (STEPS - FROM) * later_us;
+        (report, late_us(&said) as f64 / waited_us as f64)
+    })
 }
 
 /// What is wrong with a report on a run whose batches come later from a step on.
-fn judge_input(fed: Fed, with: &Value, without: &Value, unsure: f64) -> Result<(), String> {
+fn judge_input(with: &Value, without: &Value, unsure: f64) -> Result<(), String> {
     let since = |finding: &Value| finding["evidence"]["since_step"].as_u64().expect("a step");
     let all = named(with);
-    let finding = all.iter().find(|finding| since(finding).abs_diff(fed.from()) <= 5);
+    let finding = all.iter().find(|finding| since(finding).abs_diff(FROM) <= 5);
     let finding = finding.ok_or_else(|| format!("{all:#?}, {:#}", with["detailed_metrics"]["changes"]))?;
     let is_it = finding["phase"] == "data_wait" && finding["evidence"]["wait_before_ns"].is_u64();
     holds(is_it, || finding.to_string())?;
     let title = finding["title"].as_str().unwrap_or_default();
-    holds(title.ends_with(fed.title), || title.to_owned())?;
+    holds(title.ends_with(" longer than before, with the input before them."), || title.to_owned())?;
     let elapsed = |report: &Value| report["run"]["elapsed_ns"].as_f64().expect("a run that took time");
     let predicted = finding["predicted_gain"]["share"].as_f64().expect("a share");
     let measured = 1.0 - elapsed(without) / elapsed(with);
@@ -138,12 +99,19 @@ fn judge_input(fed: Fed, with: &Value, without: &Value, unsure: f64) -> Result<(
 
 #[test]
 fn batches_that_come_later_before_the_steps_are_found() {
-    let title = " longer than before, with the input before them.";
-    Fed { program: "fed", steps: STEPS, step_us: STEP_US, title }.is_found();
-}
-
-#[test]
-fn loaders_beside_each_other_that_become_slower_are_found() {
-    let title = " longer on average than before, with the input before them.";
-    Fed { program: "loaded", steps: LOADED_STEPS, step_us: LOADED_US, title }.is_found();
+    let _alone = alone();
+    let (mut gains, mut blamed) = (Judged::new("late batches"), Judged::new("the program with batches"));
+    for seed in SEEDS {
+        let (without, unsure_without) = fed(0);
+        again(&format!("seed {seed}"), &mut gains, |gains| {
+            let (with, unsure) = fed(LATER_US);
+            let unsure = unsure.max(unsure_without);
+            gains.run(unsure == 0.0);
+            (judge_input(&with, &without, unsure), unsure)
+        });
+        blamed.run(unsure_without == 0.0);
+        if unsure_without == 0.0 {
+            assert_eq!(found(&without), Vec::<&Value>::new(), "seed {seed}");
+        }
+    }
 }

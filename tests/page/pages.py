@@ -74,6 +74,7 @@ def generated(*arguments):
 INPUTS = {
     # A real run with a slow loader and a leak, so that there are findings of all kinds.
     "demo": ("demo", demo("--slow", "loader", "--leak", "--steps", "400")),
+    "short": ("short", demo("--slow", "loader", "--steps", "60")),
     # The same with evaluation: its steps have figures of their own, and numbers beyond those of training.
     "evaluated": ("evaluated", demo("--slow", "loader", "--leak", "--steps", "300")),
     "marked": ("marked.json", planted.marked),

@@ -1,4 +1,4 @@
-"""Runs all tests of this folder, several at a time where there are as many processors, each in a process with a browser of
+"""Runs the tests of this folder, or of the modules that are named, several at a time where there are as many processors, each in a process with a browser of
 its own; inputs, and the program's reports on them, are made once for all of them. `python3 -m unittest` runs the same, one after the other. What is
 tested is in the other files."""
 
@@ -21,11 +21,12 @@ def cases(suite):
         yield from cases(one) if isinstance(one, unittest.TestSuite) else (one,)
 
 
-def parts():
+def parts(modules):
     """Names of tests that are run one after the other in one process: those of a class that share what it sets up, else each
     by itself."""
     found = {}
-    for case in cases(unittest.defaultTestLoader.discover(".")):
+    loader = unittest.defaultTestLoader
+    for case in cases(loader.loadTestsFromNames(modules) if modules else loader.discover(".")):
         kind = type(case)
         shares = kind.setUpClass.__func__ is not unittest.TestCase.setUpClass.__func__
         name = f"{kind.__module__}.{kind.__qualname__}"
@@ -41,7 +42,7 @@ def run(names):
 
 
 def main():
-    wanted, start = parts(), time.monotonic()
+    wanted, start = parts(sys.argv[1:]), time.monotonic()
     results = []
     with tempfile.TemporaryDirectory(prefix="stepscope-pages-") as folder:
         # Those of an earlier run, where somebody keeps them.

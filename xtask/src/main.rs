@@ -20,8 +20,10 @@ type Outcome<T = ()> = Result<T, String>;
 const USAGE: &str = "\
 cargo xtask TASK
 
-  test [STAGE…]     everything that must pass before a change is merged; alone or single stages of it
+  test              what every change must pass; STAGE… runs single stages, --full all of them (before a release),
+                    --changed BASE also the long ones that the change touches, --one-long one of the long ones
   lint [CHECK…]     format, rules for source files, clippy, documentation
+  sizes             lines of source and of tests by crate, the largest files, words of documentation
   budgets           third-party crates a package, forbidden crates, directions between our crates
   fuzz [--seconds N]  every fuzz target, together for so long
   docs [--check]    write the generated documents, or say which are out of date";
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     let outcome = match words.split_first() {
         Some((&"test", stages)) => test::run(stages),
         Some((&"lint", checks)) => lint::run(checks),
+        Some((&"sizes", [])) => lint::print_sizes(),
         Some((&"budgets", [])) => budgets::run(),
         Some((&"fuzz", [])) => test::fuzz(fuzz::SECONDS),
         Some((&"fuzz", ["--seconds", seconds])) => match seconds.parse() {

@@ -11,13 +11,14 @@ const CHECKER: &str = "axe-core@4.14.1";
 /// Where it is set, the stage fails without a browser; so it does without the checker where that is needed.
 const BROWSER_NEEDED: &str = "STEPSCOPE_BROWSER_NEEDED";
 
-/// Runs the tests against the program. Skipped, and said so, where there is no browser and none can be installed.
-pub(crate) fn test(program: &Path, generator: &Path, target: &Path) -> Outcome {
+/// Runs the tests of these modules, all where none is named, against the program. Skipped, and said so, where there is no
+/// browser and none can be installed.
+pub(crate) fn test(program: &Path, generator: &Path, target: &Path, modules: &[&str]) -> Outcome {
     if !browser() {
         return without_browser(std::env::var_os(BROWSER_NEEDED).is_some());
     }
     let mut tests = command("python3", &["-B", "run.py"]);
-    tests.current_dir(root().join("tests/page"));
+    tests.args(modules).current_dir(root().join("tests/page"));
     tests.env("STEPSCOPE_BIN", program).env("STEPSCOPE_GENERATE_RUN", generator);
     match checker(&target.join("page")) {
         Some(path) => drop(tests.env("STEPSCOPE_AXE", path)),

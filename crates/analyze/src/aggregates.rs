@@ -10,8 +10,8 @@ use stepscope_core::metric;
 use stepscope_model::SectionValue;
 
 use self::integers::Integers;
+use crate::accumulate::{Latest, Merge, keep_smallest};
 use crate::dist::Buckets;
-use crate::merge::{Latest, Merge, keep_smallest};
 
 /// Longer paths are left out, so that hostile ones cost bounded memory.
 const MAX_PATH_BYTES: usize = 32_768;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stepscope_model::{Figure, Span};
 
+use crate::accumulate::{Merge, accumulate, keep_smallest, smallest};
 use crate::by_time::ByTime;
 use crate::dist::Dist;
-use crate::merge::{Merge, earliest, keep_smallest, smallest};
 use crate::paths::shorten;
 use crate::sections::Sum;
 
@@ -28,18 +28,7 @@ pub(crate) struct WorkerAcc {
     pub(crate) last_ns: Option<u64>,
 }
 
-impl Merge for WorkerAcc {
-    fn absorb(&mut self, other: &Self) {
-        self.batches = self.batches.saturating_add(other.batches);
-        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
-        self.computing_ns = self.computing_ns.saturating_add(other.computing_ns);
-        self.making_ns = self.making_ns.saturating_add(other.making_ns);
-        self.waiting_ns = self.waiting_ns.saturating_add(other.waiting_ns);
-        self.slot_wait.absorb(&other.slot_wait);
-        self.first_ns = earliest(self.first_ns, other.first_ns);
-        self.last_ns = self.last_ns.max(other.last_ns);
-    }
-}
+accumulate!(WorkerAcc { sum: batches, busy_ns, computing_ns, making_ns, waiting_ns; merge: slot_wait; least: first_ns; max: last_ns; });
 
 /// What a loader made, by when that began.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -56,16 +45,7 @@ pub(crate) struct Made {
     pub(crate) longest_ns: u64,
 }
 
-impl Merge for Made {
-    fn absorb(&mut self, other: &Self) {
-        self.batches = self.batches.saturating_add(other.batches);
-        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
-        self.making_ns = self.making_ns.saturating_add(other.making_ns);
-        self.waiting_ns = self.waiting_ns.saturating_add(other.waiting_ns);
-        self.slot_wait_ns = self.slot_wait_ns.saturating_add(other.slot_wait_ns);
-        self.longest_ns = self.longest_ns.max(other.longest_ns);
-    }
-}
+accumulate!(Made { sum: batches, busy_ns, making_ns, waiting_ns, slot_wait_ns; max: longest_ns; });
 
 /// One loader of one instance.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -78,15 +58,7 @@ pub(crate) struct LoaderAcc {
     pub(crate) is_cut: bool,
 }
 
-impl Merge for LoaderAcc {
-    fn absorb(&mut self, other: &Self) {
-        self.produce.absorb(&other.produce);
-        self.samples.absorb(&other.samples);
-        self.workers.absorb(&other.workers);
-        self.made.absorb(&other.made);
-        self.is_cut |= other.is_cut;
-    }
-}
+accumulate!(LoaderAcc { merge: produce, samples, workers, made; any: is_cut; });
 
 /// The loaders of one instance: by their names, else by that of the section that makes a batch.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -189,12 +161,7 @@ pub(crate) struct Ahead {
     pub(crate) queue_ns: Option<u64>,
 }
 
-impl Merge for Ahead {
-    fn absorb(&mut self, other: &Self) {
-        self.depth = earliest(self.depth, other.depth);
-        self.queue_ns = earliest(self.queue_ns, other.queue_ns);
-    }
-}
+accumulate!(Ahead { least: depth, queue_ns; });
 
 /// What those waits were for that know when their batch was made.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -228,14 +195,7 @@ impl WaitParts {
     }
 }
 
-impl Merge for WaitParts {
-    fn absorb(&mut self, other: &Self) {
-        self.waits = self.waits.saturating_add(other.waits);
-        self.behind_ns = self.behind_ns.saturating_add(other.behind_ns);
-        self.making_ns = self.making_ns.saturating_add(other.making_ns);
-        self.handover_ns = self.handover_ns.saturating_add(other.handover_ns);
-    }
-}
+accumulate!(WaitParts { sum: waits, behind_ns, making_ns, handover_ns; });
 
 impl Waits {
     /// Adds a wait that took so long.
@@ -311,21 +271,9 @@ impl LoaderWaits {
     }
 }
 
-impl Merge for Held {
-    fn absorb(&mut self, other: &Self) {
-        self.waits = self.waits.saturating_add(other.waits);
-        self.total_ns = self.total_ns.saturating_add(other.total_ns);
-    }
-}
+accumulate!(Held { sum: waits, total_ns; });
 
-impl Merge for LoaderWaits {
-    fn absorb(&mut self, other: &Self) {
-        self.waits.absorb(&other.waits);
-        self.held.absorb(&other.held);
-        self.makers.absorb(&other.makers);
-        self.is_cut |= other.is_cut;
-    }
-}
+accumulate!(LoaderWaits { merge: waits, held, makers; any: is_cut; });
 
 /// Waits by the loader that they name.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -360,14 +308,4 @@ impl NamedWaits {
     }
 }
 
-impl Merge for Waits {
-    fn absorb(&mut self, other: &Self) {
-        self.wait.absorb(&other.wait);
-        self.produce.absorb(&other.produce);
-        self.queue.absorb(&other.queue);
-        self.depth.absorb(&other.depth);
-        self.parts.absorb(&other.parts);
-        self.when.absorb(&other.when);
-        self.ahead.absorb(&other.ahead);
-    }
-}
+accumulate!(Waits { merge: wait, produce, queue, depth, parts, when, ahead; });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::merge::Merge;
+use crate::accumulate::Merge;
 
 /// Stretches that are kept at most.
 const STRETCHES: usize = 128;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::distribution::EXACT_VALUES;
 use stepscope_core::{Distribution, Histogram, Moments};
 
-use crate::merge::Merge;
+use crate::accumulate::Merge;
 use crate::packed::Packed;
 
 /// More values than any input holds: a larger count in a file is damage (and adding to it could overflow).

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::accumulate::{Merge, accumulate, earliest, keep_smallest};
 use crate::config::WARMUP_STEPS;
-use crate::merge::{Merge, earliest, keep_smallest};
 use crate::points::{Key, Place};
 
 /// Sections of a step that are told apart: those with the smallest identities.
@@ -47,14 +47,7 @@ impl Part {
     }
 }
 
-impl Merge for Part {
-    fn absorb(&mut self, other: &Self) {
-        self.calls = self.calls.saturating_add(other.calls);
-        self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        self.driving_ns = self.driving_ns.saturating_add(other.driving_ns);
-        self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
-    }
-}
+accumulate!(Part { sum: calls, total_ns, driving_ns, exposed_ns; });
 
 /// Whole steps, of all processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -218,14 +211,6 @@ impl Longest {
             (kept.more.len() as u64 + 1, total_ns)
         });
         sums.max_by_key(|&(calls, total_ns)| (total_ns, Reverse(calls)))
-    }
-
-    /// What those of the steps that `is_meant` take above the usual call, as far as they take more than twice as long.
-    pub(crate) fn slow_ns(&self, usual_ns: u64, is_meant: impl Fn(Place) -> bool) -> u64 {
-        let meant = self.0.iter().filter(|kept| is_meant(Place::of_key(kept.first.1)));
-        let calls = meant.flat_map(|kept| std::iter::once(kept.first.0.0).chain(kept.more.iter().copied()));
-        let slow = calls.filter(|&ns| ns > usual_ns.saturating_mul(2));
-        slow.fold(0, |sum, ns| sum.saturating_add(ns.saturating_sub(usual_ns)))
     }
 }
 

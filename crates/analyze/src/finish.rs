@@ -17,7 +17,6 @@ mod orphans;
 mod outside;
 mod pauses;
 mod periods;
-mod rare;
 mod run;
 mod sections;
 mod series;
@@ -113,19 +112,12 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let mut sections = sections::Table::of(run, &state, &losses);
     losses.unplaced = sections.unplaced;
     let coverage = coverage::of(run, sections.steps, &losses);
-    let mut periods = periods::found(run, &numbers, &coverage, &series, |_| None);
-    let mut steps = steps::Steady::of(run, &numbers, &periods, config);
-    // Among many slow steps at the beginning those that come every so often do not stand out.
-    if modes.iter().any(|&mode| steps.first_step(mode).is_some()) {
-        periods = periods::found(run, &numbers, &coverage, &series, |mode| steps.first_step(mode));
-        steps = steps::Steady::of(run, &numbers, &periods, config);
-    }
-    let mut modes = steps.modes(run, &periods, config);
+    let steps = steps::Steady::of(run, &numbers, config);
+    let periodic = periods::of(run, &steps, &coverage, &series);
+    let mut modes = steps.modes(run, &periodic, config);
     pauses::tell(run, &numbers, &mut modes);
-    let periodic = periods::of(run, &steps, &periods, &series);
-    steps.tell_usual(run, &periodic, &mut modes);
     let warm = early::Warm::of(run, &steps, &modes);
-    warm.tell(&mut modes, &mut sections.rows, &periodic);
+    warm.tell(&mut modes, &mut sections.rows);
     let primary = steps::primary(&modes);
     let outside = outside::Outside::of(run, &steps, primary, config);
     outside.tell(primary, &mut modes);
@@ -160,10 +152,10 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         ),
         values: series::values(run, numbers.of_mode(Mode::Train)),
         disagreements: sections.disagreements,
-        changes: changes::of(&steps, &coverage, &series, &phase_series, (run, &sections.rows), &periods),
-        periodic,
+        changes: changes::of(&steps, &coverage, &series, &phase_series, (run, &sections.rows)),
         phase_series,
-        examples: examples::of(run, &steps, &modes, &periods),
+        examples: examples::of(run, &steps, &modes, &periodic),
+        periodic,
         sections: sections.rows,
         coverage,
         state,

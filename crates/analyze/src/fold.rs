@@ -14,12 +14,12 @@ mod workers;
 use stepscope_core::{Level, Mode, SectionKind};
 use stepscope_model::{Completeness, Figure, Span, Trace};
 
+use crate::accumulate::Merge;
 use crate::config::Bounds;
 use crate::early::{EarlySteps, Part};
 use crate::examples::Examples;
 use crate::forest::{Forest, NONE};
 use crate::held::{Held, Nets};
-use crate::merge::Merge;
 
 use crate::by_path::ByPath;
 use crate::points::{PhasePoint, Place, Points, StepPoint};

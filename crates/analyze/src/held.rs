@@ -6,9 +6,9 @@ mod wire;
 
 use std::collections::BTreeMap;
 
+use crate::accumulate::Merge;
 use crate::by_path::ByPath;
 use crate::config::Bounds;
-use crate::merge::Merge;
 use crate::paths::PathTree;
 use crate::points::{Place, Points};
 

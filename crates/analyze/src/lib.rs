@@ -8,6 +8,7 @@
 #[macro_use]
 mod thresholds;
 
+mod accumulate;
 mod aggregates;
 mod batches;
 mod between_steps;
@@ -27,8 +28,8 @@ mod generated;
 mod held;
 pub mod loaders;
 mod losses;
+mod median;
 pub mod memory;
-mod merge;
 mod narrow;
 mod outside;
 mod packed;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::LossReason;
 use stepscope_model::MetricPoint;
 
-use crate::merge::{Latest, Merge, keep_smallest};
+use crate::accumulate::{Latest, Merge, accumulate, keep_smallest};
 use crate::paths::shorten;
 
 /// What is counted.
@@ -36,12 +36,7 @@ pub(crate) struct ProcessGauge {
     pub(crate) max: u64,
 }
 
-impl Merge for ProcessGauge {
-    fn absorb(&mut self, other: &Self) {
-        self.last.absorb(&other.last);
-        self.max = self.max.max(other.max);
-    }
-}
+accumulate!(ProcessGauge { merge: last; max: max; });
 
 /// Losses and memory of one instance.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, Phase};
 
+use crate::accumulate::{Merge, accumulate, keep_smallest};
 use crate::batches::Waits;
 use crate::dist::Dist;
-use crate::merge::{Merge, keep_smallest};
 use crate::phases::{PhaseKey, PhaseMap};
 
 /// Sections that are kept singly, at the start and at the end: two for each step that can be warm-up.
@@ -70,6 +70,8 @@ pub(crate) struct Beside {
     pub(crate) ns: u128,
 }
 
+accumulate!(Beside { sum: calls, ns; });
+
 impl OutsideTime {
     /// Time of the outermost sections.
     pub(crate) fn total_ns(&self) -> u128 {
@@ -102,17 +104,7 @@ impl OutsideTime {
     }
 }
 
-impl Merge for OutsideTime {
-    fn absorb(&mut self, other: &Self) {
-        self.durations.absorb(&other.durations);
-        self.beside.calls = self.beside.calls.saturating_add(other.beside.calls);
-        self.beside.ns = self.beside.ns.saturating_add(other.beside.ns);
-        self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
-        for (mine, theirs) in self.of_others_ns.iter_mut().zip(other.of_others_ns) {
-            *mine = mine.saturating_add(theirs);
-        }
-    }
-}
+accumulate!(OutsideTime { merge: durations, beside; sum: exposed_ns, of_others_ns; });
 
 /// Sums by phase.
 pub(crate) type OutsideSums = PhaseMap<OutsideTime>;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::Phase;
 use stepscope_core::path::OTHER;
 
-use crate::merge::Merge;
+use crate::accumulate::Merge;
 use crate::summary::PhaseName;
 
 /// Phases that are a part of a checkpoint where they are inside of one: what it copies, waits for and writes.

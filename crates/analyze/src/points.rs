@@ -8,7 +8,7 @@ use std::convert::identity;
 
 use serde::{Deserialize, Serialize};
 
-use crate::merge::{Merge, earliest};
+use crate::accumulate::{Merge, accumulate, sum};
 use crate::phases::{PhaseKey, PhaseMap};
 use crate::spent::Spent;
 use crate::steps::{PhaseTime, StepRecord};
@@ -192,14 +192,6 @@ impl<T: Merge + Clone> Points<T> {
 /// User phases that a point of the series of phases tells apart; the largest are counted together.
 const CUSTOM_PHASES: usize = 16;
 
-/// The sum of what is known of two; absent where nothing is.
-fn summed<T>(one: Option<T>, other: Option<T>, add: impl FnOnce(T, T) -> T) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(add(one, other)),
-        (one, other) => one.or(other),
-    }
-}
-
 /// Exposed time of the whole steps of one point, by phase.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct PhasePoint {
@@ -217,7 +209,7 @@ pub(crate) struct Exposed(pub(crate) u128);
 
 impl Merge for Exposed {
     fn absorb(&mut self, other: &Self) {
-        self.0 = self.0.saturating_add(other.0);
+        sum(&mut self.0, &other.0);
     }
 }
 
@@ -225,7 +217,7 @@ impl Merge for PhasePoint {
     fn absorb(&mut self, other: &Self) {
         self.steps = self.steps.saturating_add(other.steps);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        self.input_before_ns = summed(self.input_before_ns, other.input_before_ns, u128::saturating_add);
+        sum(&mut self.input_before_ns, &other.input_before_ns);
         self.exposed.merge(&other.exposed, CUSTOM_PHASES);
         self.spent.absorb(&other.spent);
     }
@@ -245,8 +237,7 @@ impl Points<PhasePoint> {
         self.with(place, bound, |point| {
             point.steps = point.steps.saturating_add(1);
             point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
-            let before_ns = input_before_ns.map(u128::from);
-            point.input_before_ns = summed(point.input_before_ns, before_ns, u128::saturating_add);
+            sum(&mut point.input_before_ns, &input_before_ns.map(u128::from));
             for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
                 if *exposed_ns > 0 && *phase != PhaseKey::Absent {
                     point.exposed.add(phase, &Exposed(*exposed_ns), CUSTOM_PHASES);
@@ -316,22 +307,7 @@ pub(crate) struct StepPoint {
     pub(crate) first_ns: Option<u64>,
 }
 
-impl Merge for StepPoint {
-    fn absorb(&mut self, other: &Self) {
-        self.count = self.count.saturating_add(other.count);
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        self.min_ns = earliest(self.min_ns, other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.live.absorb(&other.live);
-        self.rss.absorb(&other.rss);
-        let sum = |a, b| summed(a, b, u64::saturating_add);
-        self.samples = sum(self.samples, other.samples);
-        self.run_queue_ns = sum(self.run_queue_ns, other.run_queue_ns);
-        self.input_before_ns = sum(self.input_before_ns, other.input_before_ns);
-        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
-        self.first_ns = earliest(self.first_ns, other.first_ns);
-    }
-}
+accumulate!(StepPoint { sum: count, sum_ns, samples, run_queue_ns, input_before_ns, wait_ns; least: min_ns, first_ns; max: max_ns; merge: live, rss; });
 
 #[cfg(test)]
 mod tests {

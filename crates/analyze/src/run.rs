@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::Signal;
 use stepscope_model::Resource;
 
+use crate::accumulate::{Merge, accumulate};
 use crate::aggregates::Aggregates;
 use crate::batches::{Loaders, NamedWaits, Waits};
 use crate::config::Bounds;
@@ -16,7 +17,6 @@ use crate::early::EarlySteps;
 use crate::examples::Examples;
 use crate::held::Held;
 use crate::losses::Account;
-use crate::merge::{Merge, earliest};
 use crate::outside::Outside;
 use crate::paths::UNCUT;
 use crate::points::{PhasePoint, Points, StepPoint};
@@ -116,25 +116,7 @@ mod signal {
     }
 }
 
-impl Merge for Tally {
-    fn absorb(&mut self, other: &Self) {
-        self.first_ns = earliest(self.first_ns, other.first_ns);
-        self.last_ns = self.last_ns.max(other.last_ns);
-        self.traces = self.traces.saturating_add(other.traces);
-        self.spans = self.spans.saturating_add(other.spans);
-        self.incomplete_traces = self.incomplete_traces.saturating_add(other.incomplete_traces);
-        self.missing_spans = self.missing_spans.saturating_add(other.missing_spans);
-        self.dropped_spans = self.dropped_spans.saturating_add(other.dropped_spans);
-        self.errors = self.errors.saturating_add(other.errors);
-        self.epochs_started = self.epochs_started.saturating_add(other.epochs_started);
-        self.epochs_ended = self.epochs_ended.saturating_add(other.epochs_ended);
-        self.has_started |= other.has_started;
-        self.has_ended |= other.has_ended;
-        self.is_ours |= other.is_ours;
-        // SIGTERM where processes name several.
-        self.ended_by = self.ended_by.max(other.ended_by);
-    }
-}
+accumulate!(Tally { least: first_ns; max: last_ns, ended_by; sum: traces, spans, incomplete_traces, missing_spans, dropped_spans, errors, epochs_started, epochs_ended; any: has_started, has_ended, is_ours; });
 
 /// One process instance.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

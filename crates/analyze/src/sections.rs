@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::SectionKind;
 use stepscope_model::{Figure, FigureSet, Span};
 
+use crate::accumulate::accumulate;
 use crate::critical::{CriticalAcc, WINDOWS};
 use crate::dist::Dist;
 use crate::early::Longest;
-use crate::merge::Merge;
 use crate::phases::PhaseKey;
 
 pub(crate) use table::Sections;
@@ -36,12 +36,7 @@ impl Sum {
     }
 }
 
-impl Merge for Sum {
-    fn absorb(&mut self, other: &Self) {
-        self.spans = self.spans.saturating_add(other.spans);
-        self.sum = self.sum.saturating_add(other.sum);
-    }
-}
+accumulate!(Sum { sum: spans, sum; });
 
 /// Figures that are summed as they are, inclusive of nested sections.
 pub(crate) const SUMMED: [Figure; 11] = [
@@ -83,17 +78,7 @@ pub(crate) struct InStepAcc {
     pub(crate) longest: Longest,
 }
 
-impl Merge for InStepAcc {
-    fn absorb(&mut self, other: &Self) {
-        self.steps = self.steps.saturating_add(other.steps);
-        self.calls = self.calls.saturating_add(other.calls);
-        self.max_calls = self.max_calls.max(other.max_calls);
-        self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        self.driving_ns = self.driving_ns.saturating_add(other.driving_ns);
-        self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
-        self.longest.absorb(&other.longest);
-    }
-}
+accumulate!(InStepAcc { sum: steps, calls, total_ns, driving_ns, exposed_ns; max: max_calls; merge: longest; });
 
 /// Sums of one call path.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -217,24 +202,4 @@ impl SectionAcc {
     }
 }
 
-impl Merge for SectionAcc {
-    fn absorb(&mut self, other: &Self) {
-        self.durations.absorb(&other.durations);
-        self.collapsed = self.collapsed.saturating_add(other.collapsed);
-        self.self_ns = self.self_ns.saturating_add(other.self_ns);
-        self.selfless = self.selfless.saturating_add(other.selfless);
-        self.outside_ns = self.outside_ns.max(other.outside_ns);
-        self.errors = self.errors.saturating_add(other.errors);
-        self.device_calls = self.device_calls.saturating_add(other.device_calls);
-        self.kinds |= other.kinds;
-        if let Some(tag) = &other.tag {
-            self.tag(tag);
-        }
-        self.figures.absorb(&other.figures);
-        self.self_alloc = self.self_alloc.saturating_add(other.self_alloc);
-        self.self_free = self.self_free.saturating_add(other.self_free);
-        self.peak = self.peak.max(other.peak);
-        self.in_steps.absorb(&other.in_steps);
-        self.critical.absorb(&other.critical);
-    }
-}
+accumulate!(SectionAcc { merge: durations, figures, in_steps, critical; sum: collapsed, self_ns, selfless, errors, device_calls, self_alloc, self_free; max: outside_ns, peak; bits: kinds; least: tag; });

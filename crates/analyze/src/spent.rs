@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::identity::{hash_parts, mix};
 use stepscope_core::path::split;
 
-use crate::merge::{Merge, earliest};
+use crate::accumulate::{Merge, earliest};
 
 /// Paths that a point tells apart.
 const PATHS: usize = 64;
@@ -55,16 +55,6 @@ impl Spent {
         let is_known = self.cut.is_none_or(|cut| path < cut);
         let at = self.by_path.binary_search_by_key(&path, |&(other, _)| other).ok();
         is_known.then(|| at.and_then(|at| self.by_path.get(at)).map_or(0, |&(_, ns)| ns))
-    }
-
-    /// The paths that are known, by their ids.
-    pub(crate) fn times(&self) -> &[(u64, u64)] {
-        &self.by_path
-    }
-
-    /// Of paths from this id on nothing is known.
-    pub(crate) const fn left_out_from(&self) -> Option<u64> {
-        self.cut
     }
 
     fn enforce(&mut self) {

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::Phase;
 use stepscope_core::identity::TraceId;
 
+use crate::accumulate::{Merge, accumulate, earliest};
 use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
 use crate::dist::{Dist, StepDist};
-use crate::merge::{Merge, earliest};
 use crate::phases::{PhaseKey, PhaseMap};
 use crate::points::Place;
 use crate::slow::Slow;
@@ -30,14 +30,7 @@ pub(crate) struct PhaseTime {
     pub(crate) spans: u64,
 }
 
-impl Merge for PhaseTime {
-    fn absorb(&mut self, other: &Self) {
-        self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
-        self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        self.self_ns = self.self_ns.saturating_add(other.self_ns);
-        self.spans = self.spans.saturating_add(other.spans);
-    }
-}
+accumulate!(PhaseTime { sum: exposed_ns, total_ns, self_ns, spans; });
 
 /// One step. The order of records is that of (start, number, ids): numbers may begin anew in each epoch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -105,14 +98,7 @@ impl Work {
     }
 }
 
-impl Merge for Work {
-    fn absorb(&mut self, other: &Self) {
-        self.steps = self.steps.saturating_add(other.steps);
-        self.amount = self.amount.saturating_add(other.amount);
-        self.duration_ns = self.duration_ns.saturating_add(other.duration_ns);
-        self.untold = self.untold.saturating_add(other.untold);
-    }
-}
+accumulate!(Work { sum: steps, amount, duration_ns, untold; });
 
 /// Sums over steps, with the slowest of them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

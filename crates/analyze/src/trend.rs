@@ -17,6 +17,7 @@
 //!
 //! Several views of one series are looked at, and the clearest counts, at so many times its probability.
 
+mod hinge;
 pub(crate) mod late;
 mod student;
 

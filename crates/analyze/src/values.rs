@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::TraceId;
 
-use crate::merge::{Merge, keep_smallest};
+use crate::accumulate::{Merge, accumulate, keep_smallest};
 use crate::paths::shorten;
 use crate::points::{Place, Points};
 
@@ -70,15 +70,7 @@ impl ValueAcc {
     }
 }
 
-impl Merge for ValueAcc {
-    fn absorb(&mut self, other: &Self) {
-        self.count = self.count.saturating_add(other.count);
-        self.sum = self.sum.saturating_add(other.sum);
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        self.last = self.last.max(other.last);
-    }
-}
+accumulate!(ValueAcc { sum: count, sum; min: min; max: max, last; });
 
 /// One name.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

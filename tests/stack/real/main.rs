@@ -10,5 +10,6 @@ mod leftovers;
 mod restart;
 mod sampled;
 mod scale;
+mod smoke;
 mod trouble;
 mod ways;

@@ -3,10 +3,13 @@
 mod format;
 mod literals;
 mod purity;
+mod sizes;
 mod sources;
 mod text;
 
 use crate::Outcome;
+pub(crate) use sizes::print as print_sizes;
+
 use crate::process::{cargo, run as run_command, succeeds};
 
 /// One check, by name.

@@ -32,14 +32,20 @@ const SKIPPED: [&str; 5] = ["target", ".git", "profiles", "__pycache__", "node_m
 
 /// Checks every file.
 pub(super) fn check() -> Outcome {
-    let mut files = Vec::new();
-    collect(&root(), "", &mut files)?;
+    let files = files()?;
     let mut complaints: Vec<String> =
         files.iter().flat_map(|file| RULES.iter().flat_map(move |rule| rule(file))).collect();
     let missing = REQUIRED.iter().filter(|path| !root().join(path).is_file());
     complaints.extend(missing.map(|path| format!("{path}: missing")));
     eprintln!("source rules: {} files, {} complaints", files.len(), complaints.len());
     if complaints.is_empty() { Ok(()) } else { Err(format!("source rules:\n  {}", complaints.join("\n  "))) }
+}
+
+/// Every text file of the repository.
+pub(super) fn files() -> Outcome<Vec<File>> {
+    let mut files = Vec::new();
+    collect(&root(), "", &mut files)?;
+    Ok(files)
 }
 
 /// Every text file below `folder`, in the order of their names.

@@ -30,6 +30,11 @@ impl File {
         lines.filter(move |(_, line)| wanted && !line.trim_start().starts_with("//"))
     }
 
+    /// How many lines are before an inline test module.
+    pub(super) fn lines_before_tests(&self) -> usize {
+        inline_tests(&self.text)
+    }
+
     /// `path:line`.
     pub(super) fn at(&self, line: usize) -> String {
         format!("{}:{line}", self.path)

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::INTEGERS;
-use crate::merge::{Latest, Merge};
+use crate::accumulate::{Latest, Merge};
 use crate::packed::Packed;
 
 /// By position in [`INTEGERS`].

@@ -2,120 +2,66 @@
 //! place against what lies after it, in its standard deviations, at the place where that is largest.
 //!
 //! The probability that the maximum over all places exceeds `z` without a change is, for a large interval of which
-//! the places reach from share `h` to share `1 − l`,
-//! `z·exp(−z²/2)/√(2π) · ((1 − 1/z²)·ln((1−h)(1−l)/(h·l)) + 4/z²)`
-//! (Csörgő, Horváth, "Limit Theorems in Change-Point Analysis" (1997), §1.3, after Vostrikova 1981). What ranks leave
-//! unclear may be clear by its size, see `jump`.
+//! the places reach from share `h` to share `1 − h`, `z·exp(−z²/2)/√(2π) · ((1 − 1/z²)·2·ln((1−h)/h) + 4/z²)`
+//! (Csörgő, Horváth, "Limit Theorems in Change-Point Analysis" (1997), §1.3, after Vostrikova 1981).
 
-use super::jump::Jumps;
-use super::{MIN_SIDE, SIGNIFICANCE, noise};
+use super::{SIGNIFICANCE, noise};
 
-/// A series with what every interval of it needs.
-pub(super) struct Scan<'a> {
-    values: &'a [u64],
-    logarithms: Vec<f64>,
-    inflation: f64,
-    jumps: Jumps,
+/// Points on either side of a place that can be a change.
+const MIN_SIDE: usize = 10;
+
+/// Places where the series may change, in order.
+pub(super) fn places(values: &[u64]) -> Vec<usize> {
+    let intervals = seeded(values.len());
+    let limit = SIGNIFICANCE / intervals.len() as f64;
+    let clearest = |(from, to): (usize, usize)| {
+        let (place, p_value) = clearest(values.get(from..to)?, limit)?;
+        Some((p_value, from, from + place, to))
+    };
+    let mut candidates: Vec<(f64, usize, usize, usize)> =
+        intervals.into_iter().filter_map(clearest).collect();
+    // The clearest first; of equals the longest, then the first.
+    candidates
+        .sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| (b.3 - b.1).cmp(&(a.3 - a.1))).then(a.1.cmp(&b.1)));
+    let mut places: Vec<usize> = Vec::new();
+    for (_, from, at, to) in candidates {
+        if !places.iter().any(|&place| from < place && place < to) {
+            places.push(at);
+        }
+    }
+    places.sort_unstable();
+    places
 }
 
-/// A place in an interval.
-#[derive(Debug, Clone, Copy)]
-struct Candidate {
-    from: usize,
-    at: usize,
-    to: usize,
-    p_value: f64,
-    z: f64,
+/// The bound of the probability of a change as clear as that at `at`.
+pub(super) fn p_value(values: &[u64], at: usize) -> f64 {
+    let z = statistics(&centred_ranks(values)).get(at).copied().unwrap_or(0.0);
+    tail(z / inflation(values, at).sqrt(), values.len())
 }
 
-impl<'a> Scan<'a> {
-    pub(super) fn new(values: &'a [u64]) -> Self {
-        let logarithms: Vec<f64> = values.iter().map(|&value| (value.max(1) as f64).ln()).collect();
-        let (inflation, jumps) = (noise::of_series(&logarithms), Jumps::of(&logarithms));
-        Self { values, logarithms, inflation, jumps }
-    }
+/// The factor of variances of values whose level changes at `at`, or drifts: what of the two leaves less.
+pub(super) fn inflation(values: &[u64], at: usize) -> f64 {
+    let (before, after) = values.split_at(at.min(values.len()));
+    // As shares of their side, so that both count alike.
+    let of_side = |side: &[u64]| -> Vec<f64> {
+        centred_ranks(side).into_iter().map(|rank| rank / side.len() as f64).collect()
+    };
+    let residuals = [of_side(before), of_side(after)].concat();
+    noise::of_residuals(&residuals).min(noise::of_residuals(&without_trend(&centred_ranks(values))))
+}
 
-    /// The factor of variances over the whole series.
-    pub(super) const fn inflation(&self) -> f64 {
-        self.inflation
+/// The place of an interval where it changes most clearly, if it does.
+fn clearest(values: &[u64], limit: f64) -> Option<(usize, f64)> {
+    let statistics = statistics(&centred_ranks(values));
+    let inner =
+        (MIN_SIDE..=values.len().saturating_sub(MIN_SIDE)).filter_map(|at| Some((at, *statistics.get(at)?)));
+    let (at, z) = inner.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+    // What is unclear without any dependence is not clearer with it.
+    if tail(z, values.len()) > limit {
+        return None;
     }
-
-    /// Places where the series may change, in order.
-    pub(super) fn places(&self) -> Vec<usize> {
-        self.places_of(seeded(self.values.len()))
-    }
-
-    /// Places where it may change between those that are told; none without any.
-    pub(super) fn places_between(&self, told: &[usize]) -> Vec<usize> {
-        let starts = std::iter::once(0).chain(told.iter().copied());
-        let ends = told.iter().copied().chain(std::iter::once(self.values.len()));
-        let parts = starts.zip(ends).filter(|(from, to)| !told.is_empty() && from + 2 * MIN_SIDE <= *to);
-        self.places_of(parts.collect())
-    }
-
-    fn places_of(&self, intervals: Vec<(usize, usize)>) -> Vec<usize> {
-        let limit = SIGNIFICANCE / intervals.len().max(1) as f64;
-        let mut candidates: Vec<Candidate> =
-            intervals.into_iter().filter_map(|(from, to)| self.clearest(from, to, limit)).collect();
-        // The clearest first; of equals the longest, then the first.
-        candidates.sort_by(|a, b| {
-            let by_p = a.p_value.total_cmp(&b.p_value).then_with(|| b.z.total_cmp(&a.z));
-            by_p.then_with(|| (b.to - b.from).cmp(&(a.to - a.from))).then_with(|| a.from.cmp(&b.from))
-        });
-        let mut places: Vec<usize> = Vec::new();
-        for candidate in candidates {
-            let is_told = places.iter().any(|&place| candidate.from < place && place < candidate.to);
-            if !is_told {
-                places.push(candidate.at);
-            }
-        }
-        places.sort_unstable();
-        places
-    }
-
-    /// The place of an interval where it changes most clearly, if it does.
-    fn clearest(&self, from: usize, to: usize, limit: f64) -> Option<Candidate> {
-        let values = self.values.get(from..to)?;
-        let ranks = centred_ranks(values);
-        let deviation = deviation(&ranks);
-        let (mut sum, mut best, mut place) = (0.0, 0.0, 0);
-        for (index, rank) in ranks.iter().enumerate() {
-            let z = standardised(sum, index, ranks.len(), deviation);
-            if z > best && index >= MIN_SIDE && ranks.len() - index >= MIN_SIDE {
-                (best, place) = (z, index);
-            }
-            sum += rank;
-        }
-        // What is unclear without any dependence is not clearer with it.
-        if place == 0 || tail(best, ranks.len()) > limit {
-            return None;
-        }
-        let by_size = self.by_size(from, from + place, to);
-        if tail(best / self.inflation.sqrt(), ranks.len()).min(by_size) > limit {
-            return None;
-        }
-        let z = best / self.inflation.max(residual_inflation(values, &ranks, place)).sqrt();
-        let p_value = tail(z, ranks.len()).min(by_size);
-        (p_value <= limit).then_some(Candidate { from, at: from + place, to, p_value, z })
-    }
-
-    /// The bound of the probability of a change as clear as that at `at` between `from` and `to`.
-    pub(super) fn p_value(&self, from: usize, at: usize, to: usize) -> f64 {
-        let to = to.min(self.values.len());
-        let Some(values) = self.values.get(from..to).filter(|_| from < at && at < to) else { return 1.0 };
-        let ranks = centred_ranks(values);
-        let sum: f64 = ranks.iter().take(at - from).sum();
-        let z = standardised(sum, at - from, ranks.len(), deviation(&ranks));
-        let by_ranks =
-            tail(z / self.inflation.max(residual_inflation(values, &ranks, at - from)).sqrt(), ranks.len());
-        by_ranks.min(self.by_size(from, at, to))
-    }
-
-    /// The same by how far the levels are apart, instead of by ranks.
-    fn by_size(&self, from: usize, at: usize, to: usize) -> f64 {
-        let level = |from: usize, to: usize| noise::median(self.logarithms.get(from..to).unwrap_or_default());
-        self.jumps.tail(from, at, to, level(at, to) - level(from, at))
-    }
+    let p_value = tail(z / inflation(values, at).sqrt(), values.len());
+    (p_value <= limit).then_some((at, p_value))
 }
 
 /// Intervals of seeded binary segmentation: each layer's are shorter by √2 and overlap by half.
@@ -153,39 +99,29 @@ fn centred_ranks(values: &[u64]) -> Vec<f64> {
     ranks
 }
 
-fn deviation(ranks: &[f64]) -> f64 {
-    (ranks.iter().map(|rank| rank * rank).sum::<f64>() / ranks.len().max(1) as f64).sqrt()
-}
-
-/// A rank sum of the first `index` of `count` points in standard deviations of that.
-fn standardised(sum: f64, index: usize, count: usize, deviation: f64) -> f64 {
-    let weight = index as f64 * (count - index) as f64 / count.max(1) as f64;
-    if weight <= 0.0 || deviation <= 0.0 { 0.0 } else { sum.abs() / (deviation * weight.sqrt()) }
-}
-
-/// The factor of variances in an interval whose level changes at `place`, or drifts: what of the two leaves less.
-fn residual_inflation(values: &[u64], ranks: &[f64], place: usize) -> f64 {
-    let (before, after) = values.split_at(place.min(values.len()));
-    let residuals: Vec<f64> = [before, after].into_iter().flat_map(centred_ranks_as_shares).collect();
-    noise::of_residuals(&residuals).min(noise::of_residuals(&without_trend(ranks)))
+/// By place, the rank sum of the points before it in standard deviations of that.
+fn statistics(ranks: &[f64]) -> Vec<f64> {
+    let count = ranks.len() as f64;
+    let deviation = (ranks.iter().map(|rank| rank * rank).sum::<f64>() / count.max(1.0)).sqrt();
+    let mut sum = 0.0;
+    let of = |(index, rank): (usize, &f64)| {
+        let weight = index as f64 * (count - index as f64) / count;
+        let z =
+            if weight > 0.0 && deviation > 0.0 { f64::abs(sum) / (deviation * weight.sqrt()) } else { 0.0 };
+        sum += rank;
+        z
+    };
+    ranks.iter().enumerate().map(of).collect()
 }
 
 /// Centred ranks less their line of least squares.
 fn without_trend(ranks: &[f64]) -> Vec<f64> {
     let middle = (ranks.len() as f64 - 1.0) / 2.0;
     let along = |index: usize| index as f64 - middle;
-    let (products, squares) =
-        ranks.iter().enumerate().fold((0.0, 0.0), |(products, squares), (index, rank)| {
-            (products + along(index) * rank, squares + along(index) * along(index))
-        });
+    let products: f64 = ranks.iter().enumerate().map(|(index, rank)| along(index) * rank).sum();
+    let squares: f64 = (0..ranks.len()).map(|index| along(index) * along(index)).sum();
     let slope = if squares > 0.0 { products / squares } else { 0.0 };
     ranks.iter().enumerate().map(|(index, rank)| rank - slope * along(index)).collect()
-}
-
-/// Ranks within one side, as shares of it, so that both sides count alike.
-fn centred_ranks_as_shares(side: &[u64]) -> Vec<f64> {
-    let count = side.len().max(1) as f64;
-    centred_ranks(side).into_iter().map(|rank| rank / count).collect()
 }
 
 /// Probability of a maximum beyond `z` over the places of an interval of `count` points.

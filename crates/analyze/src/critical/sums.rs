@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stepscope_core::Mode;
 
-use crate::merge::{Merge, earliest};
+use crate::accumulate::{accumulate, earliest};
 
 /// Kinds of windows: steps by mode, then whole traces of programs that have no steps.
 pub(crate) const WINDOWS: usize = Mode::ALL.len() + 1;
@@ -48,16 +48,7 @@ impl CriticalAcc {
     }
 }
 
-impl Merge for CriticalAcc {
-    fn absorb(&mut self, other: &Self) {
-        self.on_path_ns = self.on_path_ns.saturating_add(other.on_path_ns);
-        self.on_path_calls = self.on_path_calls.saturating_add(other.on_path_calls);
-        self.beside_calls = self.beside_calls.saturating_add(other.beside_calls);
-        self.slack_ns = self.slack_ns.saturating_add(other.slack_ns);
-        self.min_slack_ns = earliest(self.min_slack_ns, other.min_slack_ns);
-        self.linked_ns = self.linked_ns.saturating_add(other.linked_ns);
-    }
-}
+accumulate!(CriticalAcc { sum: on_path_ns, on_path_calls, beside_calls, slack_ns, linked_ns; least: min_slack_ns; });
 
 /// The windows of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -68,10 +59,4 @@ pub(crate) struct WindowSums {
     pub(crate) other_ns: u128,
 }
 
-impl Merge for WindowSums {
-    fn absorb(&mut self, other: &Self) {
-        self.count = self.count.saturating_add(other.count);
-        self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        self.other_ns = self.other_ns.saturating_add(other.other_ns);
-    }
-}
+accumulate!(WindowSums { sum: count, total_ns, other_ns; });

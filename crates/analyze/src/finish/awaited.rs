@@ -1,9 +1,9 @@
 //! What loaders did after warm-up, and at the times at which they were waited for.
 
 use super::{narrow, share};
+use crate::accumulate::Merge;
 use crate::batches::{Held, LoaderAcc, Made, WorkerAcc};
 use crate::by_time::ByTime;
-use crate::merge::Merge;
 use crate::summary::{AfterWarmup, WhileAwaited};
 
 /// Batches that a stretch of time has on average at least: a queue may bridge what varies within so many.

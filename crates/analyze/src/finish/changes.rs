@@ -1,19 +1,14 @@
-//! Where step times change, all of them or periodic ones alone, and in which phase. Where steps say how long their threads
-//! waited for batches before them, times are those of a step with the input before it.
-
-mod rounds;
+//! Where step times change, and in which phase. Where steps say how long their threads waited for batches before them, times
+//! are those of a step with the input before it.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use stepscope_core::{Mode, Phase};
 
 use super::narrow;
 use super::numbering::Numbering;
-use super::periods::Periods;
 use super::steps::Steady;
-use crate::changes::{self, Change};
-use crate::periods::Period;
+use crate::changes::{Change, changes};
 use crate::points::{PhasePoint as PhasePointAcc, numbers};
 use crate::run::RunAcc;
 use crate::spent::id_of;
@@ -29,7 +24,6 @@ pub(super) fn of(
     series: &[StepSeries],
     phases: &[PhaseSeries],
     (run, sections): (&RunAcc, &[SectionRow]),
-    periods: &[Periods],
 ) -> Vec<StepChange> {
     if coverage.partly_read().is_some() {
         return Vec::new();
@@ -42,111 +36,15 @@ pub(super) fn of(
             // Points of several steps that are partly warm-up are left out.
             let points: Vec<&SeriesPoint> =
                 series.points.iter().filter(|point| point.count > 0 && point.step >= first).collect();
-            let its = periods.iter().filter(|periods| periods.mode == series.mode);
-            let found = found(&points, its.flat_map(Periods::found));
+            let found = changes(&points.iter().map(|point| point.mean_taken_ns()).collect::<Vec<u64>>());
             if found.is_empty() {
                 return Vec::new();
             }
             let phases = phases.iter().find(|row| row.mode == series.mode);
             let spent = Sections::of(run, steps.numbers.of_mode(series.mode), series.mode, sections);
-            let of = |found| row(series, &points, phases, &spent, &found);
-            found.into_iter().filter_map(of).collect::<Vec<_>>()
+            found.iter().filter_map(|change| row(series, &points, phases, &spent, change)).collect()
         })
         .collect()
-}
-
-/// A change of the points of a series.
-struct Found {
-    change: Change,
-    in_every: Option<u64>,
-    /// What the steps alone take before and after, where the change is of steps with the input before them.
-    alone: Option<(u64, u64)>,
-}
-
-impl Found {
-    /// The changes of some times; `alone` are those without the input before the steps.
-    fn of(times: &[u64], alone: Option<&[u64]>) -> Vec<Self> {
-        let of = |change: Change| {
-            let alone = alone.map(|alone| change.levels_of(alone));
-            Self { change, in_every: None, alone }
-        };
-        changes::changes(times).into_iter().map(of).collect()
-    }
-}
-
-/// The changes of steps with the input before them, where that comes in bursts of means over several. Where that hides them, of
-/// the steps alone, but for what the input before them makes good.
-fn found<'a>(points: &[&SeriesPoint], periods: impl Iterator<Item = &'a Period> + Clone) -> Vec<Found> {
-    let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
-    let taken: Vec<u64> = points.iter().map(|point| point.mean_taken_ns()).collect();
-    let look = |times: &[u64], alone: Option<&[u64]>| {
-        let found = Found::of(times, alone);
-        let of_period = |period| rounds::of_period(period, &numbers, times, alone);
-        if found.is_empty() { periods.clone().find_map(of_period).unwrap_or_default() } else { found }
-    };
-    if points.iter().all(|point| point.input_before_ns.is_none()) {
-        return look(&taken, None);
-    }
-    let alone: Vec<u64> = points.iter().map(|point| point.mean_ns()).collect();
-    let input: Vec<u64> =
-        taken.iter().zip(&alone).map(|(taken, alone)| taken.saturating_sub(*alone)).collect();
-    let together = changes::steadiest(&input, &taken);
-    let mut found = together
-        .filter(|&count| count > 1)
-        .map_or_else(Vec::new, |count| rounds::in_a_row(&taken, &alone, count));
-    found.retain(|found| is_borne_out(found, &input));
-    if found.is_empty() && !changes::comes_in_bursts(&input, &taken) {
-        found = look(&taken, Some(&alone));
-        found.retain(|found| is_borne_out(found, &input));
-    }
-    if found.is_empty() {
-        found = look(&alone, None);
-        found.retain(|found| !is_made_good(&found.change, &alone, &input));
-    }
-    found
-}
-
-/// Whether what the usual step takes more with its input is what all of them do: what the input has moved by is in means what
-/// it is in levels, but for half of the change.
-fn is_borne_out(found: &Found, input: &[u64]) -> bool {
-    let Some((alone_before, alone_after)) = found.alone else { return true };
-    let (before, after) = found.change.sides();
-    let means = mean_of(input, after).0 - mean_of(input, before).0;
-    let by = found.change.after as f64 - found.change.before as f64;
-    let levels = by - (alone_after as f64 - alone_before as f64);
-    (means - levels).abs() * 2.0 <= by.abs()
-}
-
-/// Deviations of its mean from which the input before steps has clearly moved.
-const CLEARLY: f64 = 2.0;
-
-/// Whether the input before steps makes good half or more of what the steps alone take more, or less, as a loader does that
-/// is always behind: then a run takes no longer. In means, as what a run takes, and as far as that is clear.
-fn is_made_good(change: &Change, alone: &[u64], input: &[u64]) -> bool {
-    let (before, after) = change.sides();
-    let [moved, input] = [alone, input].map(|times| {
-        let ((from, from_variance), (to, to_variance)) =
-            (mean_of(times, before.clone()), mean_of(times, after.clone()));
-        (to - from, (from_variance + to_variance).sqrt())
-    });
-    let against = -input.0 * moved.0.signum();
-    against * 2.0 >= moved.0.abs() && against >= CLEARLY * input.1
-}
-
-/// One in so many times is an outlier, and counts as the longest of the others.
-const OUTLIERS: usize = 50;
-
-/// The mean of some of these, outliers aside, and its variance.
-fn mean_of(times: &[u64], side: Range<usize>) -> (f64, f64) {
-    let mut side = times.get(side).unwrap_or_default().to_vec();
-    side.sort_unstable();
-    let usual = side.len() - side.len().div_ceil(OUTLIERS);
-    let longest = side.get(usual.saturating_sub(1)).copied().unwrap_or(0);
-    side.iter_mut().for_each(|time| *time = longest.min(*time));
-    let count = side.len().max(1) as f64;
-    let mean = side.iter().map(|&time| time as f64).sum::<f64>() / count;
-    let squares = side.iter().map(|&time| (time as f64 - mean).powi(2)).sum::<f64>();
-    (mean, squares / count / count)
 }
 
 fn row(
@@ -154,24 +52,20 @@ fn row(
     points: &[&SeriesPoint],
     phases: Option<&PhaseSeries>,
     sections: &Sections<'_>,
-    found: &Found,
+    change: &Change,
 ) -> Option<StepChange> {
-    let change = &found.change;
     let steps = |from: usize, to: usize| {
         let part = points.get(from..to).unwrap_or_default();
         part.iter().fold(0u64, |sum, point| sum.saturating_add(point.count))
     };
     let step_numbers = numbers(series.shift);
-    let from_step = points.get(change.from)?.step;
-    let step = points.get(change.at)?.step;
-    let last = points.get(change.to.checked_sub(1)?)?.step;
-    let to_step = last.saturating_add(step_numbers - 1);
-    let sides = if change.is_gradual {
-        let third = (to_step - from_step) / 3;
-        ((from_step, from_step + third), (to_step - third, to_step))
-    } else {
-        ((from_step, step.saturating_sub(1)), (step, to_step))
-    };
+    let step_of = |at: usize| Some(points.get(at)?.step);
+    let (from_step, step) = (step_of(change.from)?, step_of(change.at)?);
+    let to_step = step_of(change.to.checked_sub(1)?)?.saturating_add(step_numbers - 1);
+    let sides = ((from_step, step.saturating_sub(1)), (step_of(change.last)?, to_step));
+    let alone = series
+        .says_input()
+        .then(|| change.levels_of(&points.iter().map(|point| point.mean_ns()).collect::<Vec<u64>>()));
     Some(StepChange {
         mode: series.mode,
         kind: if change.is_gradual { ChangeKind::Gradual } else { ChangeKind::Sudden },
@@ -183,14 +77,12 @@ fn row(
         steps_after: steps(change.at, change.to),
         before_ns: change.before,
         after_ns: change.after,
-        duration_before_ns: found.alone.map(|alone| alone.0),
-        duration_after_ns: found.alone.map(|alone| alone.1),
-        in_every: found.in_every,
-        means_over: (found.in_every.is_none() && change.over > 1).then_some(change.over as u64),
+        duration_before_ns: alone.map(|alone| alone.0),
+        duration_after_ns: alone.map(|alone| alone.1),
         p_value: change.p_value,
         cause: phases.and_then(|phases| {
             let is_slower = change.after > change.before;
-            let mut cause = cause(phases, sides, is_slower, found.alone.is_some())?;
+            let mut cause = cause(phases, sides, is_slower, alone.is_some())?;
             if !cause.is_between {
                 cause.section = sections.moved_most(cause.phase.as_ref(), sides, is_slower);
             }

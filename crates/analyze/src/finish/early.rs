@@ -12,7 +12,7 @@ use crate::points::Place;
 use crate::run::RunAcc;
 use crate::sections::SectionAcc;
 use crate::spent::id_inside;
-use crate::summary::{InSteps, ModeSummary, PeriodicSteps, SectionRow, WholeSteps};
+use crate::summary::{InSteps, ModeSummary, SectionRow, WholeSteps};
 
 /// The warm-up of all modes.
 pub(super) struct Warm<'a> {
@@ -44,13 +44,8 @@ impl<'a> Warm<'a> {
         mode.and_then(|mode| self.sums.get(&mode)).map_or(0, |sum| sum.other_ns)
     }
 
-    /// Tells the steps and the sections what of theirs it is, and the sections what of their longest calls is periodic.
-    pub(super) fn tell(
-        &self,
-        modes: &mut [ModeSummary],
-        rows: &mut [SectionRow],
-        periodic: &[PeriodicSteps],
-    ) {
+    /// Tells the steps and the sections what of theirs it is.
+    pub(super) fn tell(&self, modes: &mut [ModeSummary], rows: &mut [SectionRow]) {
         for row in modes {
             if let Some(sum) = self.sums.get(&row.mode) {
                 row.whole_warmup = WholeSteps { steps: sum.steps, total_ns: sum.total_ns };
@@ -62,19 +57,11 @@ impl<'a> Warm<'a> {
         for row in rows.iter_mut().filter(|row| !row.in_steps.is_empty()) {
             let id = split(&row.path).iter().fold(0, |around, name| id_inside(around, name));
             let Some(acc) = accs.get(&id) else { continue };
-            let usual_ns = row.stats.p50;
-            row.in_steps.iter_mut().for_each(|part| self.tell_section(part, id, acc, usual_ns, periodic));
+            row.in_steps.iter_mut().for_each(|part| self.tell_section(part, id, acc));
         }
     }
 
-    fn tell_section(
-        &self,
-        part: &mut InSteps,
-        id: u64,
-        acc: &SectionAcc,
-        usual_ns: Option<u64>,
-        periodic: &[PeriodicSteps],
-    ) {
+    fn tell_section(&self, part: &mut InSteps, id: u64, acc: &SectionAcc) {
         if let Some(warm) = self.sums.get(&part.mode).map(|sum| sum.of(id)) {
             part.warmup_calls = warm.calls;
             part.warmup_total_ns = warm.total_ns;
@@ -88,15 +75,5 @@ impl<'a> Warm<'a> {
         let told_apart = all.filter(|_| self.steps.numbers.tell_apart(part.mode));
         let heaviest = told_apart.and_then(|all| all.longest.heaviest(is_steady));
         (part.heaviest_steady_calls, part.heaviest_steady_ns) = heaviest.unzip();
-        let periods = periodic.iter().find(|periodic| periodic.mode == part.mode);
-        let is_periodic = |place| {
-            let number = self.steps.numbers.of_mode(part.mode).number(place);
-            is_steady(place) && periods.is_some_and(|periods| periods.every(number).is_some())
-        };
-        let known = told_apart.filter(|_| heaviest.is_some()).zip(usual_ns);
-        let slow = known.map(|(all, usual_ns)| {
-            (all.longest.slow_ns(usual_ns, is_steady), all.longest.slow_ns(usual_ns, is_periodic))
-        });
-        (part.longest_slow_ns, part.longest_periodic_ns) = slow.unzip();
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 use stepscope_core::identity::TraceId;
 
-use super::periods::Periods;
 use super::steps::{Steady, SteadySteps, slow};
 use crate::examples::{self, Examples, NO_PARENT};
 use crate::run::RunAcc;
 use crate::steps::StepRecord;
 use crate::summary::{
     Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane, ModeSummary,
+    PeriodicSteps,
 };
 
 /// Slow steps that are shown.
@@ -23,7 +23,7 @@ pub(super) fn of(
     run: &RunAcc,
     steady: &Steady<'_>,
     modes: &[ModeSummary],
-    periods: &[Periods],
+    periodic: &[PeriodicSteps],
 ) -> Vec<Example> {
     modes
         .iter()
@@ -36,12 +36,12 @@ pub(super) fn of(
                     steps.is_some_and(|steps| steps.kept.iter().take(count).any(|warm| warm == step))
                 })
             };
-            let periods = periods.iter().find(|periods| periods.mode == mode.mode);
+            let periodic = periodic.iter().find(|periodic| periodic.mode == mode.mode);
             let numbering = steady.numbers.of_mode(mode.mode);
-            let is_periodic = periods.map(|periods| {
+            let is_periodic = periodic.map(|periodic| {
                 move |step: &StepRecord| {
                     let number = step.place().map(|place| numbering.number(place));
-                    number.is_some_and(|number| periods.explain(number, step.duration_ns()))
+                    number.is_some_and(|number| periodic.every(number).is_some())
                 }
             });
             of_mode(mode, kept, is_warmup, is_periodic)

@@ -8,8 +8,8 @@ use stepscope_core::Mode;
 use super::lifetimes::Lifetimes;
 use super::outside::Outside;
 use super::{awaited, narrow, share as ratio};
+use crate::accumulate::{Merge, earliest};
 use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
-use crate::merge::{Merge, earliest};
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::summary::{

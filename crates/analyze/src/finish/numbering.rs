@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
-use crate::merge::Merge;
+use crate::accumulate::Merge;
 use crate::points::{Place, Points};
 use crate::run::RunAcc;
 use crate::summary::StepNumbers;

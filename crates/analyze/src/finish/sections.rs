@@ -339,8 +339,6 @@ fn in_steps(acc: &SectionAcc) -> Vec<InSteps> {
             longest_steady_ns: None,
             heaviest_steady_calls: None,
             heaviest_steady_ns: None,
-            longest_slow_ns: None,
-            longest_periodic_ns: None,
         })
         .collect()
 }

@@ -4,28 +4,34 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use stepscope_core::Mode;
+
 use super::numbering::Numbering;
-use super::periods::Periods;
 use super::steps::{SteadySteps, slow};
 use crate::config::SLOWEST_STEPS;
 use crate::run::{Instance, RunAcc};
 use crate::steps::StepRecord;
-use crate::summary::SlowStep;
-
-/// Periodic steps that are listed at most: the slowest ones, one of each period.
-const PERIODIC: usize = 2;
+use crate::summary::{PeriodicSteps, SlowStep};
 
 /// The list, and of each of them of how many processes a step of its number is known, with what these took together.
 type Listed = (Vec<SlowStep>, Vec<(u64, u64)>);
 
-/// The list of a mode, slowest first: of each number the longest step, and of equals the smallest.
-pub(super) fn by_number(instances: &BTreeMap<&Instance, SteadySteps>, numbering: &Numbering) -> Listed {
-    let all = sorted(instances.values().flat_map(|steps| &steps.sums.slowest));
-    let mut numbers = BTreeSet::new();
-    let longest = all
-        .iter()
-        .copied()
-        .filter(|record| record.place().is_none_or(|place| numbers.insert(numbering.number(place))));
+/// The list of a mode, slowest first: of each number the longest step, of equals the smallest, and of periodic ones the slowest.
+pub(super) fn by_number(
+    (run, mode): (&RunAcc, Mode),
+    periodic: Option<&PeriodicSteps>,
+    instances: &BTreeMap<&Instance, SteadySteps>,
+    numbering: &Numbering,
+) -> Listed {
+    // Beside periodic ones those are not kept by instance that are slow among the others.
+    let beside = periodic.into_iter().flat_map(|_| beside(run, mode, instances));
+    let all = sorted(beside.chain(instances.values().flat_map(|steps| &steps.sums.slowest)));
+    let (mut numbers, mut has_periodic) = (BTreeSet::new(), false);
+    let longest = all.iter().copied().filter(|record| {
+        let Some(number) = record.place().map(|place| numbering.number(place)) else { return true };
+        let is_periodic = periodic.is_some_and(|periodic| periodic.every(number).is_some());
+        numbers.insert(number) && !(is_periodic && std::mem::replace(&mut has_periodic, true))
+    });
     let listed: Vec<&StepRecord> = longest.take(SLOWEST_STEPS).collect();
     told(&listed, &all, numbering)
 }
@@ -51,42 +57,18 @@ fn sorted<'a>(records: impl Iterator<Item = &'a StepRecord>) -> Vec<&'a StepReco
     all.into_iter().map(|(_, record)| record).collect()
 }
 
-/// The same of a mode that has periods.
-pub(super) fn beside(
-    run: &RunAcc,
-    periods: &Periods,
-    instances: &BTreeMap<&Instance, SteadySteps>,
-    numbering: &Numbering,
-) -> Listed {
-    let mode = periods.mode as usize;
+/// The first steps after warm-up, and the slowest ones of the run, whatever class of numbers they are of.
+fn beside<'a>(
+    run: &'a RunAcc,
+    mode: Mode,
+    instances: &'a BTreeMap<&Instance, SteadySteps>,
+) -> impl Iterator<Item = &'a StepRecord> {
+    let at = mode as usize;
     // Of instances that were left out nothing is said, and which they are is not known there.
-    let beyond = run.slow.get(mode).filter(|_| !run.is_cut).into_iter().flat_map(|slow| slow.kept());
-    let kept = instances.iter().flat_map(|(instance, steps)| {
-        let acc = run.instances.get(*instance).and_then(|acc| acc.steps.get(mode));
-        let kept = acc.into_iter().flat_map(|acc| acc.kept.iter().skip(steps.warmup_steps()));
-        kept.chain(&steps.sums.slowest)
+    let beyond = run.slow.get(at).filter(|_| !run.is_cut).into_iter().flat_map(|slow| slow.kept());
+    let kept = instances.iter().flat_map(move |(instance, steps)| {
+        let acc = run.instances.get(*instance).and_then(|acc| acc.steps.get(at));
+        acc.into_iter().flat_map(|acc| acc.kept.iter().skip(steps.warmup_steps()))
     });
-    let mut numbers = BTreeSet::new();
-    let mut periodic = BTreeSet::new();
-    let mut usual = 0;
-    let mut listed: Vec<&StepRecord> = Vec::new();
-    let all = sorted(beyond.chain(kept));
-    for &record in &all {
-        let number = record.place().map(|place| numbering.number(place));
-        if number.is_some_and(|number| !numbers.insert(number)) {
-            continue;
-        }
-        match number.and_then(|number| periods.of_step(number, record.duration_ns())) {
-            Some(period) if periodic.len() < PERIODIC && periodic.insert(period) => listed.push(record),
-            Some(_) => {}
-            None if usual < SLOWEST_STEPS => {
-                usual += 1;
-                listed.push(record);
-            }
-            None => {}
-        }
-    }
-    // The quickest make room for periodic ones.
-    listed.truncate(SLOWEST_STEPS);
-    told(&listed, &all, numbering)
+    beyond.chain(kept)
 }

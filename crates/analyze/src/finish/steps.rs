@@ -7,11 +7,10 @@ use stepscope_core::Mode;
 
 use super::examples::hexadecimal;
 use super::numbering::{Numbering, Numbers};
-use super::periods::Periods;
 use super::{narrow, share, slowest};
+use crate::accumulate::earliest;
 use crate::config::Config;
 use crate::dist::{RunDist, StepDist};
-use crate::merge::earliest;
 use crate::phases::PhaseKey;
 use crate::points::Place;
 use crate::run::{Instance, RunAcc};
@@ -20,7 +19,7 @@ use crate::summary::{
     DurationBucket, ModeSummary, PeriodicSteps, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup,
     WholeSteps,
 };
-use crate::warmup::{Early, warm_up};
+use crate::warmup::warm_up;
 
 /// The steps of one (instance, mode), warm-up told.
 #[derive(Default)]
@@ -54,13 +53,12 @@ pub(super) struct Steady<'a> {
 
 impl<'a> Steady<'a> {
     /// Tells the warm-up of every instance.
-    pub(super) fn of(run: &'a RunAcc, numbers: &'a Numbers, periods: &[Periods], config: &Config) -> Self {
+    pub(super) fn of(run: &'a RunAcc, numbers: &'a Numbers, config: &Config) -> Self {
         let mut by_mode: [BTreeMap<&Instance, SteadySteps>; 3] = Default::default();
         for (instance, acc) in &run.instances {
-            for ((steps, by_instance), &mode) in acc.steps.iter().zip(&mut by_mode).zip(Mode::ALL) {
+            for (steps, by_instance) in acc.steps.iter().zip(&mut by_mode) {
                 if steps.count() > 0 {
-                    let periods = periods.iter().find(|periods| periods.mode == mode);
-                    let first = early(steps, periods, numbers.of_mode(mode));
+                    let first: Vec<u64> = steps.kept.iter().map(StepRecord::duration_ns).collect();
                     let warmup = warm_up(&first, steps.count());
                     by_instance.insert(instance, steady(steps, warmup, config));
                 }
@@ -88,7 +86,12 @@ impl<'a> Steady<'a> {
     }
 
     /// Figures by mode.
-    pub(super) fn modes(&self, run: &RunAcc, periods: &[Periods], config: &Config) -> Vec<ModeSummary> {
+    pub(super) fn modes(
+        &self,
+        run: &RunAcc,
+        periodic: &[PeriodicSteps],
+        config: &Config,
+    ) -> Vec<ModeSummary> {
         Mode::ALL
             .iter()
             .zip(&self.by_mode)
@@ -96,35 +99,15 @@ impl<'a> Steady<'a> {
             .map(|(&mode, instances)| {
                 let mut row = summary(mode, instances, self.numbers.of_mode(mode), config);
                 let numbering = self.numbers.of_mode(mode);
-                (row.slowest, row.slowest_together) =
-                    match periods.iter().find(|periods| periods.mode == mode) {
-                        Some(periods) => slowest::beside(run, periods, instances, numbering),
-                        None if self.numbers.tell_apart(mode) => slowest::by_number(instances, numbering),
-                        None => (row.slowest, row.slowest_together),
-                    };
+                let periodic = periodic.iter().find(|periodic| periodic.mode == mode);
+                if self.numbers.tell_apart(mode) {
+                    (row.slowest, row.slowest_together) =
+                        slowest::by_number((run, mode), periodic, instances, numbering);
+                }
                 row.warmup.steady_step = self.first_step(mode).filter(|_| self.numbers.tell_apart(mode));
                 row
             })
             .collect()
-    }
-
-    /// Tells what as many usual steps as are warm-up take: of periodic ones the median of their period.
-    pub(super) fn tell_usual(&self, run: &RunAcc, periodic: &[PeriodicSteps], modes: &mut [ModeSummary]) {
-        for row in modes.iter_mut().filter(|row| row.warmup.steps > 0) {
-            let (mode, usual_ns) = (row.mode, row.steady.p50.unwrap_or(0));
-            let periods = periodic.iter().find(|periodic| periodic.mode == mode);
-            let numbering = self.numbers.of_mode(mode);
-            let median = |record: &StepRecord| {
-                let number = numbering.number(record.place()?);
-                periods?.periods.iter().find(|period| period.holds(number))?.median_ns
-            };
-            let warm = run.instances.iter().filter_map(|(instance, acc)| {
-                let count = self.get(Some(mode), instance)?.warmup_steps();
-                Some(acc.steps.get(mode as usize)?.kept.iter().take(count))
-            });
-            let usual = warm.flatten().map(|record| median(record).unwrap_or(usual_ns));
-            row.warmup.usual_ns = usual.fold(0, u64::saturating_add);
-        }
     }
 }
 
@@ -132,16 +115,6 @@ impl<'a> Steady<'a> {
 pub(super) fn primary(modes: &[ModeSummary]) -> Option<Mode> {
     let train = modes.iter().find(|row| row.mode == Mode::Train);
     train.or_else(|| modes.iter().max_by_key(|row| (row.all.count, Reverse(row.mode)))).map(|row| row.mode)
-}
-
-/// The first steps of an instance, as its warm-up is told from them.
-fn early(steps: &StepAcc, periods: Option<&Periods>, numbering: &Numbering) -> Vec<Early> {
-    let is_periodic = |record: &StepRecord| {
-        let number = record.place().map(|place| numbering.number(place));
-        number.zip(periods).is_some_and(|(number, periods)| periods.explain(number, record.duration_ns()))
-    };
-    let early = |record| Early { value: StepRecord::duration_ns(record), is_periodic: is_periodic(record) };
-    steps.kept.iter().map(early).collect()
 }
 
 fn steady(steps: &StepAcc, count: usize, config: &Config) -> SteadySteps {
@@ -191,10 +164,12 @@ fn summary(
         range = (earliest(range.0, steps.smallest), range.1.max(steps.largest));
     }
     let steady_ns = steady.0.moments().sum;
+    let stats = Stats::of(&steady.0);
+    warmup.usual_ns = stats.p50.unwrap_or(0).saturating_mul(warmup.steps);
     ModeSummary {
         mode,
         all: Stats::of(&all.0),
-        steady: Stats::of(&steady.0),
+        steady: stats,
         distribution: DurationBucket::of(&steady.0),
         warmup,
         step_range: range.0.zip(range.1),

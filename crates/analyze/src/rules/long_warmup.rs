@@ -7,7 +7,7 @@ use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Ver
 use crate::report::names;
 use crate::report::units::{count, duration, percent, things};
 use crate::sections::tail::{above_usual_ns, innermost, warmup_excess_ns};
-use crate::summary::{ModeSummary, SectionRow, SeriesPoint, StepNumbers, Summary};
+use crate::summary::{ModeSummary, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "long_warmup",
@@ -46,7 +46,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let mode = steps.mode;
     let (excess_ns, all) = (warmup_excess_ns(mode), mode.all);
     if excess_ns == 0 {
-        return Verdict::fine(first_steps(summary, mode, thresholds));
+        return Verdict::fine("the first steps take as long as the others");
     }
     let share = excess_ns as f64 / all.total.max(1) as f64;
     if share < thresholds.min_share || (excess_ns as f64) < thresholds.min_excess_s * 1e9 {
@@ -133,31 +133,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         },
         predicted_gain: Some(gain),
     }])
-}
-
-/// Of how many steps at the start it is told what they take.
-const FIRST: usize = 10;
-
-/// What the first steps take, where none of them is warm-up.
-fn first_steps(summary: &Summary, mode: &ModeSummary, thresholds: &Thresholds) -> String {
-    let series = summary.series.iter().find(|series| series.mode == mode.mode && series.shift == 0);
-    let means = series.into_iter().flat_map(|series| &series.points).filter(|point| point.count > 0);
-    let means: Vec<u64> = means.map(SeriesPoint::mean_ns).take(FIRST).collect();
-    let told = means.first().zip(mode.steady.p50).filter(|_| mode.numbers != StepNumbers::Repeated);
-    let Some((&first_ns, usual_ns)) = told else {
-        return "the first steps take as long as the others".into();
-    };
-    let mean_ns = means.iter().fold(0, |sum: u64, &ns| sum.saturating_add(ns)) / means.len().max(1) as u64;
-    format!(
-        "the first steps take no longer than later ones do as well: the first one {}, the first {} {} on average, the usual \
-         one {}; warm-up is found from {} of the time of all steps and {} s on",
-        duration(first_ns),
-        means.len(),
-        duration(mean_ns),
-        duration(usual_ns),
-        percent(thresholds.min_share),
-        thresholds.min_excess_s
-    )
 }
 
 /// The section whose calls lie most above their median, if that is at least half of the warm-up; or one that others wait

@@ -1,16 +1,13 @@
 //! Rule `slow_calls`: a section that is called often and takes a multiple of its usual time in few of its calls. Steps
 //! that vary are the business of `step_jitter`; here it is one section, whatever the steps do.
 
-use super::common::coarse;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Rule, Steps, TOLD};
+use super::{Config, Rule, Steps};
 use crate::ranks::is_waiting;
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{count, duration, every_step, percent};
-use crate::sections::slow_calls::{
-    every, is_own_work, is_slow, may_be_chance, periodic_part_ns, rare_ns, share,
-};
+use crate::sections::slow_calls::{every, is_slow, may_be_chance, rare_ns, share};
 use crate::sections::tail::{innermost, longest_ns};
 use crate::summary::{SectionRow, Summary};
 
@@ -20,7 +17,6 @@ pub(super) const RULE: Rule = Rule {
     name: "Slow calls among many",
     kind: FindingType::Variability,
     may_hold_up_ranks: true,
-    notes: |summary, _, found| coarse::note(summary, RULE.id, found),
     page: include_str!("slow_calls.md"),
     check,
     ..Rule::PLAIN
@@ -68,9 +64,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let mut findings = Vec::new();
     for (row, above_ns) in innermost(tails) {
         let Some(rare) = share(row, above_ns, &steps) else { continue };
-        let periodic = share(row, periodic_part_ns(row, summary, &steps), &steps).unwrap_or(0.0);
-        if most.is_none_or(|(_, share, of_periods)| (rare, periodic) > (share, of_periods)) {
-            most = Some((row, rare, periodic));
+        if most.is_none_or(|(_, share)| rare > share) {
+            most = Some((row, rare));
         }
         if rare >= thresholds.min_share {
             let others = taken.and_then(|taken| most_of(taken.between(0, u64::MAX).0, above_ns));
@@ -82,17 +77,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::Found(findings);
     }
     Verdict::fine(match most {
-        Some((row, share, periodic)) => {
-            let told = (periodic >= TOLD && !is_own_work(row)).then(|| {
-                format!("; those in periodic steps, which are listed as such, cost {}", percent(periodic))
-            });
-            format!(
-                "the slow calls of {} cost most, {} of the step time{}",
-                names::path(&row.path),
-                percent(share),
-                told.unwrap_or_default()
-            )
-        }
+        Some((row, share)) => format!(
+            "the slow calls of {} cost most, {} of the step time",
+            names::path(&row.path),
+            percent(share)
+        ),
         None => "no section has a few calls that take a multiple of the others".into(),
     })
 }

@@ -5,8 +5,7 @@ use stepscope_core::{Phase, SectionKind};
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, NUMBERS_REPEAT, Rule, Steps};
-use crate::changes::{MIN_FEW, means, shortest_level, smallest_visible, steadiest};
-use crate::points::numbers;
+use crate::changes::visible_share;
 use crate::ranks::Late;
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{count, duration, percent, things};
@@ -62,7 +61,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let changes: Vec<&StepChange> =
         summary.changes.iter().filter(|change| change.mode == steps.mode.mode).collect();
     let lasting: Vec<Lasting<'_>> =
-        (0..changes.len()).filter_map(|index| Lasting::of(summary, changes.get(index..)?)).collect();
+        (0..changes.len()).filter_map(|index| Lasting::of(changes.get(index..)?)).collect();
     let least = |lasting: &Lasting<'_>| lasting.share() >= thresholds.min_change_share;
     let taken = Taken::of(summary, steps.mode.mode);
     let found: Vec<Finding> = lasting
@@ -80,61 +79,30 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             percent(lasting.share())
         )),
         (None, false) => Verdict::fine("step times change, but do not stay longer"),
-        (None, true) => unchanged(summary, &steps, thresholds),
+        (None, true) => unchanged(&steps, thresholds),
     }
 }
 
 /// Fine, if a change would have been seen.
-fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> Verdict {
-    let mode = steps.mode.mode;
+fn unchanged(steps: &Steps<'_>, thresholds: &Thresholds) -> Verdict {
     let Some(series) = series_of(steps) else {
         return Verdict::fine("step times keep their level");
     };
     let first = steps.mode.warmup.steady_step.unwrap_or(0);
     let points = series.points.iter().filter(|point| point.count > 0 && point.step >= first);
-    let (times, input): (Vec<u64>, Vec<u64>) = points
-        .map(|point| (point.mean_taken_ns(), point.mean_taken_ns().saturating_sub(point.mean_ns())))
-        .unzip();
-    let Some(together) = steadiest(&input, &times) else {
-        return Verdict::unknown(
-            "input before steps comes in bursts, for one step in several: its changes may go unseen, and those that they hide",
-        );
-    };
-    let times = means(&times, together);
+    let seen = visible_share(&points.map(|point| point.mean_taken_ns()).collect::<Vec<u64>>());
     let (mean_ns, input_ns) = taken_by(steps);
     let with_input = if is_input_told(input_ns.unwrap_or(0), mean_ns) { WITH_INPUT } else { "" };
-    let together = u64::try_from(together).unwrap_or(u64::MAX);
-    let in_bursts = if together > 1 {
-        format!(", which comes in bursts ({} steps are taken together),", count(together))
-    } else {
-        String::new()
-    };
-    match smallest_visible(&times) {
-        Some(seen) if seen as f64 <= thresholds.visible_share * 100.0 => {
-            let shortest = u64::try_from(shortest_level(times.len())).unwrap_or(u64::MAX);
-            let steps = count(shortest.saturating_mul(together).saturating_mul(numbers(series.shift)));
-            // What is tried out are changes of all steps.
-            let (periodic, of_all, alone) =
-                match summary.periodic.iter().any(|periodic| periodic.mode == mode) {
-                    true => (
-                        format!(", or in periodic steps alone for less than {MIN_FEW} of them"),
-                        " in all steps",
-                        ", one in periodic steps alone perhaps not",
-                    ),
-                    false => (String::new(), "", ""),
-                };
-            Verdict::fine(format!(
-                "step times{with_input}{in_bursts} keep their level (what lasts for less than {steps} steps{periodic}, or comes and goes, may go unseen): a change \
-                 of {seen} %{of_all} from the middle on would have been seen{alone}"
-            ))
-        }
-        Some(seen) => Verdict::unknown(format!(
-            "steps{with_input}{in_bursts} vary so much that a change of less than {seen} % may go unseen"
-        )),
-        None => Verdict::unknown(format!(
-            "steps{with_input}{in_bursts} vary so much that even a change of 100 % may go unseen"
-        )),
+    if seen > thresholds.visible_share {
+        return Verdict::unknown(format!(
+            "steps{with_input} vary so much that a change of less than {} may go unseen",
+            percent(seen)
+        ));
     }
+    Verdict::fine(format!(
+        "step times{with_input} keep their level: a change of the usual step by {} from the middle on would have been seen",
+        percent(seen)
+    ))
 }
 
 /// What is said of steps, and of what they take, where the input before them is a part of it.
@@ -167,7 +135,7 @@ struct Lasting<'a> {
 
 impl<'a> Lasting<'a> {
     /// Of the first of these changes; the others follow it.
-    fn of(summary: &Summary, changes: &[&'a StepChange]) -> Option<Self> {
+    fn of(changes: &[&'a StepChange]) -> Option<Self> {
         let &change = changes.first()?;
         let after_ns = changes.iter().map(|change| change.after_ns).min()?;
         let more_ns = after_ns.checked_sub(change.before_ns).filter(|&more_ns| more_ns > 0)?;
@@ -175,7 +143,7 @@ impl<'a> Lasting<'a> {
         // What steps take more later on is what later changes have made.
         let mut most_ns = change.after_ns;
         let mut all_ns = 0u128;
-        for (at, level) in levels_since(summary, changes).enumerate() {
+        for (at, level) in levels_since(changes).enumerate() {
             let more_ns = level.mean_ns.min(most_ns).saturating_sub(change.before_ns);
             all_ns = all_ns.saturating_add(u128::from(level.steps) * u128::from(more_ns));
             // The first level is the change itself, which may be on its way.
@@ -197,13 +165,8 @@ fn step_of(change: &StepChange) -> String {
 
 /// The share of a change that others on the machine have made, where that is most of it.
 fn share_of_others(change: &StepChange, taken: Taken<'_>) -> Option<f64> {
-    let third = change.to_step.saturating_sub(change.from_step) / 3;
-    let (before_to, after_from) = match change.kind {
-        ChangeKind::Sudden => (change.step.saturating_sub(1), change.step),
-        ChangeKind::Gradual => (change.from_step.saturating_add(third), change.to_step.saturating_sub(third)),
-    };
-    let before_ns = taken.mean_between(change.from_step, before_to)?;
-    let after_ns = taken.mean_between(after_from, change.to_step)?;
+    let before_ns = taken.mean_between(change.from_step, change.step.saturating_sub(1))?;
+    let after_ns = taken.mean_between(change.step, change.to_step)?;
     most_of(after_ns.checked_sub(before_ns)?, change.after_ns.saturating_sub(change.before_ns))
 }
 
@@ -223,23 +186,17 @@ fn finding(
     let is_explained = |cause: &&ChangeCause| cause.explains(thresholds.explained_share);
     let cause = change.cause.as_ref().filter(is_explained);
     // A slower clock makes all steps longer.
-    let may_be_clock = change.in_every.is_none() && lasting.share() < thresholds.machine_share;
+    let may_be_clock = lasting.share() < thresholds.machine_share;
     let of_the_machine = others.is_some() || cause.is_none() && change.cause.is_some() && may_be_clock;
     let phase = cause.and_then(|cause| cause.phase.as_ref());
     let section = cause.and_then(ChangeCause::section_that_explains);
     let at_least = if lasting.is_least { "at least " } else { "" };
-    let longer = format!("{at_least}{}", percent(lasting.share()));
-    let longer = match change.in_every {
-        Some(every) => format!("{longer} longer on average, by one in {}", count(every)),
-        None if change.means_over.is_some() => format!("{longer} longer on average"),
-        None => format!("{longer} longer"),
-    };
+    let longer = format!("{at_least}{} longer", percent(lasting.share()));
     let with_input = if change.has_input() { format!(",{WITH_INPUT}") } else { String::new() };
     let title = match change.kind {
-        ChangeKind::Sudden if change.in_every.is_none() => {
+        ChangeKind::Sudden => {
             format!("Slower since {}: steps take {longer} than before{with_input}.", step_of(change))
         }
-        ChangeKind::Sudden => format!("Slower since {}: steps take {longer}{with_input}.", step_of(change)),
         ChangeKind::Gradual => {
             format!("Slower bit by bit since {}: steps take {longer} at last{with_input}.", step_of(change))
         }
@@ -250,8 +207,6 @@ fn finding(
         .with("before_ns", change.before_ns)
         .with("after_ns", lasting.after_ns)
         .with("longer_share", rounded(lasting.share(), 6))
-        .with_known("in_every", change.in_every)
-        .with_known("means_over", change.means_over)
         .with("p_value", change.p_value)
         .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
         .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 6)))
@@ -294,7 +249,7 @@ fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary)
         (Some(ChangeCause { is_between: true, before_ns, after_ns, .. }), _) => format!(
             "Before a step its thread waits {} for input: look for what {since} in what makes the batches, such as files that \
              are read from a slower place, larger or other samples, a thread of the loader that ended.",
-            compared(lasting, "", *before_ns, *after_ns)
+            compared("", *before_ns, *after_ns)
         ),
         (Some(_), Some(ChangeSection { path, before_ns, after_ns })) => {
             let is_step = |row: &SectionRow| row.kind == SectionKind::Step && row.path == *path;
@@ -303,10 +258,10 @@ fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary)
             } else {
                 format!("`{path}`")
             };
-            grown_advice(&grown, &compared(lasting, OF_STEP, *before_ns, *after_ns), &since)
+            grown_advice(&grown, &compared(OF_STEP, *before_ns, *after_ns), &since)
         }
         (Some(ChangeCause { phase: Some(phase), before_ns, after_ns, .. }), None) => {
-            let compared = compared(lasting, OF_STEP, *before_ns, *after_ns);
+            let compared = compared(OF_STEP, *before_ns, *after_ns);
             grown_advice(&format!("`{phase}`"), &compared, &since)
         }
         (Some(_), None) => format!(
@@ -316,10 +271,6 @@ fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary)
         (None, _) if change.cause.is_none() => {
             "In which phase is not known: record at level `detailed`, with sections that name a phase.".into()
         }
-        (None, _) if change.in_every.is_some() => format!(
-            "No phase explains it, all of such a step is slower, and the steps between are not: look for what {since} in what \
-             these do."
-        ),
         (None, _) => format!(
             "No phase explains it, all of the step is slower: look for clock speed and heat, other programs that \
              {}, and memory that runs short.",
@@ -338,20 +289,7 @@ fn grown_advice(what: &str, compared: &str, since: &str) -> String {
 /// What a part of the step takes a time of.
 const OF_STEP: &str = " of a step";
 
-/// What a part `of` the step takes, beside what it took: both as means, of steps that are named where they are others than
-/// those of the times in evidence.
-fn compared(lasting: &Lasting<'_>, of: &str, before_ns: u64, after_ns: u64) -> String {
-    let change = lasting.change;
-    let (before, after) = (duration(before_ns), duration(after_ns));
-    let between = |from: u64| format!("steps {} to {}", count(from), count(change.to_step));
-    match change.kind {
-        ChangeKind::Gradual => format!(
-            "{after}{of} on average in the last third of {} instead of {before} in the first third",
-            between(change.from_step)
-        ),
-        ChangeKind::Sudden if lasting.after_ns < change.after_ns => {
-            format!("{after}{of} in {} instead of {before}", between(change.step))
-        }
-        ChangeKind::Sudden => format!("{after}{of} instead of {before}"),
-    }
+/// What a part `of` the step takes, beside what it took, both as means.
+fn compared(of: &str, before_ns: u64, after_ns: u64) -> String {
+    format!("{}{of} instead of {}", duration(after_ns), duration(before_ns))
 }

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Phase;
 
-use super::common::coarse;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
-use super::common::within::steps_within;
 use super::{Config, Rule, Same, Steps, ToldBy};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::names;
@@ -29,7 +27,6 @@ pub(super) const RULE: Rule = Rule {
         ToldBy { rule: "slow_calls", same: Same::Phase },
         ToldBy { rule: "slower_since", same: Same::Phase },
     ],
-    notes: |summary, _, found| coarse::note(summary, RULE.id, found),
     page: include_str!("step_jitter.md"),
     check,
     ..Rule::PLAIN
@@ -244,22 +241,14 @@ struct Levels {
 impl Levels {
     /// None where the run kept its level.
     fn of(summary: &Summary, mode: &ModeSummary) -> Option<Self> {
-        let all = summary.changes.iter();
-        let its = all.filter(|change| change.mode == mode.mode && change.in_every.is_none());
         // Jitter is of the steps alone.
+        let its = summary.changes.iter().filter(|change| change.mode == mode.mode);
         let changes: Vec<StepChange> = its.filter_map(StepChange::of_steps_alone).collect();
         let changes: Vec<&StepChange> = changes.iter().collect();
-        let within = |from: u64, to: u64| u128::from(steps_within(summary, mode.mode, from, to));
-        let first = changes.first()?;
-        let highest_ns = changes.iter().map(|change| change.after_ns).fold(first.before_ns, u64::max);
-        let begun = within(mode.warmup.steady_step.unwrap_or(0), first.from_step);
-        let mut steps = u128::from(first.steps_before) + begun;
-        let mut all_ns = steps * u128::from(first.before_ns);
-        for level in levels_since(summary, &changes) {
-            steps += u128::from(level.steps);
-            all_ns = all_ns.saturating_add(u128::from(level.steps) * u128::from(level.mean_ns));
-        }
-        let mean_ns = u64::try_from(all_ns / steps.max(1)).unwrap_or(u64::MAX);
+        let first = changes.first().map(|first| (first.steps_before, first.before_ns))?;
+        let highest_ns = changes.iter().map(|change| change.after_ns).fold(first.1, u64::max);
+        let since = levels_since(&changes).map(|level| (level.steps, level.mean_ns));
+        let mean_ns = mean_of(std::iter::once(first).chain(since));
         Some(Self { highest_ns, mean_ns, are_of_ranks: false })
     }
 
@@ -268,16 +257,18 @@ impl Levels {
         if !matches!((super::slow_rank::RULE.check)(summary, config), Verdict::Found(_)) {
             return None;
         }
-        let ranks = summary.instances.iter().filter_map(|row| Some((row.steps.count, row.steps.p50?)));
-        let (mut highest_ns, mut steps, mut all_ns) = (0, 0u128, 0u128);
-        for (count, median_ns) in ranks {
-            highest_ns = median_ns.max(highest_ns);
-            steps += u128::from(count);
-            all_ns = all_ns.saturating_add(u128::from(count) * u128::from(median_ns));
-        }
-        let mean_ns = u64::try_from(all_ns / steps.max(1)).unwrap_or(u64::MAX);
-        Some(Self { highest_ns, mean_ns, are_of_ranks: true })
+        let ranks = || summary.instances.iter().filter_map(|row| Some((row.steps.count, row.steps.p50?)));
+        let highest_ns = ranks().map(|(_, ns)| ns).max().unwrap_or(0);
+        Some(Self { highest_ns, mean_ns: mean_of(ranks()), are_of_ranks: true })
     }
+}
+
+/// The mean of so many steps that each take so long.
+fn mean_of(levels: impl Iterator<Item = (u64, u64)>) -> u64 {
+    let (steps, all_ns) = levels.fold((0u128, 0u128), |(steps, all_ns), (count, ns)| {
+        (steps + u128::from(count), all_ns.saturating_add(u128::from(count) * u128::from(ns)))
+    });
+    u64::try_from(all_ns / steps.max(1)).unwrap_or(u64::MAX)
 }
 
 /// Which steps they are, a sentence; empty of none.

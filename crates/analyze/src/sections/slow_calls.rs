@@ -3,18 +3,15 @@
 
 use stepscope_core::Phase;
 
-use super::tail::{Business, FEW, event_ns, is_driving, longest_ns, seldom_inside_ns, slow_ns};
-use crate::narrow::narrow;
+use super::tail::{FEW, event_ns, is_driving, longest_ns, seldom_inside_ns, slow_ns};
 use crate::rules::common::steps::Steps;
 use crate::steps::WAITING;
 use crate::summary::{ModeSummary, SectionRow, StepPeriod, Summary};
 
 /// What slow calls of a section take of the steps above usual ones, other explanations apart.
 pub(crate) fn rare_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
-    let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode, Business::OfOthers);
-    let above_ns = above_ns(row, steps);
-    let of_others_ns = if is_own_work(row) { 0 } else { periodic_ns(row, above_ns, summary, steps) };
-    above_ns.saturating_sub(of_others_ns.max(seldom_ns))
+    let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode);
+    above_ns(row, steps).saturating_sub(periodic_ns(row, summary, steps).max(seldom_ns))
 }
 
 /// What a section's slow calls take above usual ones. Where steps of other modes call it, too, no more than its calls in
@@ -34,14 +31,8 @@ fn above_ns(row: &SectionRow, steps: &Steps<'_>) -> u64 {
 /// Whether it is the model's own work, which is alike in every step: where it takes long every so often, that is not what the
 /// steps are periodic for, as saving and logging are, and no other rule tells it. (Optimizers work once in so many steps
 /// where gradients are accumulated.)
-pub(crate) fn is_own_work(row: &SectionRow) -> bool {
+fn is_own_work(row: &SectionRow) -> bool {
     row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Forward) || phase.is(Phase::Backward))
-}
-
-/// What of a section's slow calls is in periodic steps, no more than all of them take above usual ones.
-pub(crate) fn periodic_part_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
-    let above_ns = above_ns(row, steps);
-    periodic_ns(row, above_ns, summary, steps).min(above_ns)
 }
 
 /// In every how many steps the slow calls of the model's own work are, where most of `above_ns` is in those of one period.
@@ -52,23 +43,13 @@ pub(crate) fn every(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &
     (is_own_work(row) && longest.above_ns.saturating_mul(2) >= above_ns).then_some(longest.every)
 }
 
-/// What of `above_ns` is the work of periodic steps: what they take above the others where the section's phase is the cause, or,
-/// where that is more, as large a part as of its longest calls, and no more than all of them take above the others.
-fn periodic_ns(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) -> u64 {
-    let Some(periodic) = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode) else {
-        return 0;
-    };
+/// What is the work of periodic steps: what they take above the others where the section's phase is the cause, if that is not
+/// the model's own work.
+fn periodic_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
+    let periodic = summary.periodic.iter().filter(|periodic| periodic.mode == steps.mode.mode);
     let is_its = |period: &&StepPeriod| period.cause.as_ref().is_none_or(|cause| cause.phase == row.phase);
-    let its = periodic.periods.iter().filter(is_its);
-    let its_ns = its.fold(0, |sum: u64, period| sum.saturating_add(period.above_ns));
-    let of_longest = row.in_mode(steps.mode.mode).and_then(|part| {
-        let (slow_ns, periodic_ns) = part.longest_slow_ns.zip(part.longest_periodic_ns)?;
-        (u128::from(above_ns) * u128::from(periodic_ns)).checked_div(slow_ns.into())
-    });
-    let of_longest_ns = of_longest.map_or(0, narrow).min(periodic.above_ns());
-    // What no other rule tells is not left to the period, whose cause it is.
-    let untold_ns = seldom_inside_ns(row, &summary.sections, steps.mode, Business::Untold);
-    its_ns.max(of_longest_ns.saturating_sub(untold_ns))
+    let its = periodic.flat_map(|periodic| &periodic.periods).filter(is_its).filter(|_| !is_own_work(row));
+    its.fold(0, |sum, period| sum.saturating_add(period.above_ns))
 }
 
 /// What `above_ns` of a section's time are of the step time; absent where it runs elsewhere than on the steps' thread.

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::path::MAX_DEPTH;
 
-use crate::merge::Merge;
+use crate::accumulate::Merge;
 use crate::paths::{PathTree, Place, ROOT};
 
 use super::SectionAcc;

@@ -54,30 +54,16 @@ pub(crate) fn is_in_few(part: &InSteps, steps: u64) -> bool {
     part.steps.saturating_mul(FEW_STEPS) <= steps
 }
 
-/// Whose business sections are that run seldom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Business {
-    /// Some rule's, or their own name's.
-    OfOthers,
-    /// The host's own computations, which no other rule tells.
-    Untold,
-}
-
-/// What a section's calls take on the steps' thread in sections of one kind inside it that run in few of its steps, warm-up
-/// apart: calls that hold such a section are slow because of it.
-pub(crate) fn seldom_inside_ns(
-    row: &SectionRow,
-    rows: &[SectionRow],
-    mode: &ModeSummary,
-    business: Business,
-) -> u64 {
+/// What a section's calls take on the steps' thread in sections inside it that run in few of its steps and are some rule's
+/// business, or their own name's, warm-up apart: calls that hold such a section are slow because of it.
+pub(crate) fn seldom_inside_ns(row: &SectionRow, rows: &[SectionRow], mode: &ModeSummary) -> u64 {
     let Some(part) = row.in_mode(mode.mode) else { return 0 };
     let is_untold = |phase: Phase| phase.class() == PhaseClass::CpuOperation || phase == Phase::Compile;
     let is_seldom = |inner: &&SectionRow| {
         let inner_part = inner.in_mode(mode.mode);
         let phase = inner.phase.as_ref().and_then(|name| Phase::parse(name.as_str()));
         is_inside(&inner.path, &row.path)
-            && phase.is_some_and(is_untold) == (business == Business::Untold)
+            && !phase.is_some_and(is_untold)
             && inner_part.is_some_and(|inner| is_in_few(inner, part.steps))
     };
     let seldom: Vec<&SectionRow> = rows.iter().filter(is_seldom).collect();

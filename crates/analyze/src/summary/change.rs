@@ -12,7 +12,7 @@ use crate::changes::MIN_PERCENT;
 pub enum ChangeKind {
     /// From one step to the next.
     Sudden,
-    /// Bit by bit.
+    /// Bit by bit: in three or more levels, each further than the one before.
     Gradual,
 }
 
@@ -27,9 +27,9 @@ pub struct StepChange {
     pub kind: ChangeKind,
     /// First step of the level before.
     pub from_step: u64,
-    /// First step of the level after; of a gradual change, the first step altogether.
+    /// First step of the level after; of a gradual change, of the first level after.
     pub step: u64,
-    /// Last step of the level after; of a gradual change, the last step altogether.
+    /// Last step of the level after; of a gradual change, of the last level.
     pub to_step: u64,
     /// Step numbers that are looked at together: the change is told to this many steps.
     pub step_numbers: u64,
@@ -37,22 +37,14 @@ pub struct StepChange {
     pub steps_before: u64,
     /// Steps from `step` to `to_step`, over all instances.
     pub steps_after: u64,
-    /// Step time before, the mean of the middle two fifths; of a gradual change, what its line begins with. Where a point
-    /// holds several steps, of their means.
+    /// Step time before, the median; where a point holds several steps, of their means.
     pub before_ns: u64,
-    /// The same after; of a gradual change, what its line ends with.
+    /// The same after; of a gradual change, of its last level.
     pub after_ns: u64,
-    /// What of `before_ns` the steps alone take, without the input before them: the mean of the middle two fifths of that. Absent
-    /// where the change is of steps alone, since none says it, or since the input hides the change.
+    /// What the steps alone take before, without the input before them: the median of that. Absent where no step says it.
     pub duration_before_ns: Option<u64>,
-    /// The same of `after_ns`.
+    /// The same after.
     pub duration_after_ns: Option<u64>,
-    /// Where only periodic steps changed, every how many these are: then times are means over rounds, each from one of
-    /// them to before the next one, and of rounds the middle two fifths.
-    pub in_every: Option<u64>,
-    /// Where steps go up and down in turn, or the input before them comes in bursts: over so many points in a row, from the first of
-    /// each side on, times are means, and of these the middle two fifths.
-    pub means_over: Option<u64>,
     /// Bound of the probability that steps without a change show one so clear.
     pub p_value: f64,
     /// The phase that moved most in the same direction; absent where no whole steps are known on both sides.
@@ -93,7 +85,7 @@ pub(crate) fn is_input_told(input_ns: u64, all_ns: u64) -> bool {
     input_ns as f64 >= TOLD_FROM * all_ns.max(1) as f64
 }
 
-/// What changed in the whole steps, or in the input before them, in means. Of a gradual change, the first third of its steps and the last one.
+/// What changed in the whole steps, or in the input before them, in means of the level before and of the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChangeCause {
     /// The phase; absent for time that no phase covers.

@@ -16,7 +16,7 @@ pub struct PeriodicSteps {
     pub mode: Mode,
     /// The steps that are of no period, one a number.
     pub usual: Stats,
-    /// The periods, the rarest first. A step of several is counted with the rarest of them.
+    /// The clearest period.
     pub periods: Vec<StepPeriod>,
 }
 
@@ -25,14 +25,12 @@ pub struct PeriodicSteps {
 pub struct StepPeriod {
     /// How many.
     pub every: u64,
-    /// The first of these steps; where all are of the warm-up, the first of those.
+    /// The first of these steps.
     pub first_step: u64,
-    /// The step with which the period began, where that was later than the run; absent where it is as old as the run.
-    pub since_step: Option<u64>,
     /// How many there are after warm-up.
     pub steps: u64,
-    /// Their median; absent where there are none.
-    pub median_ns: Option<u64>,
+    /// Their median.
+    pub median_ns: u64,
     /// What they take above the median of the usual steps, all together.
     pub above_ns: u64,
     /// The phase that takes most of what they take more; absent where no whole steps are kept of both.
@@ -63,16 +61,12 @@ impl StepPeriod {
     /// Whether a step is one of its.
     #[must_use]
     pub const fn holds(&self, step: u64) -> bool {
-        let has_begun = match self.since_step {
-            Some(since) => step >= since,
-            None => true,
-        };
-        has_begun && self.every > 0 && step % self.every == self.first_step % self.every
+        step >= self.first_step && (step - self.first_step).is_multiple_of(self.every)
     }
 }
 
-/// What takes the time of such steps, in means of those whole steps that are kept singly (the first 256 of each process,
-/// of those that take longer also the 10 slowest), of each number the longest.
+/// What takes the time of such steps, in means of those whole steps after warm-up that are kept singly (of the first 256 of
+/// each process, of those that take longer also the 10 slowest), of each number the longest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PeriodCause {
     /// The phase; absent for time that no phase covers.

@@ -88,11 +88,6 @@ pub struct InSteps {
     pub heaviest_steady_calls: Option<u64>,
     /// What these calls took.
     pub heaviest_steady_ns: Option<u64>,
-    /// What those that are kept of all step numbers after warm-up among those 16 take above the section's median call, as far
-    /// as they take more than twice that; absent where the heaviest are.
-    pub longest_slow_ns: Option<u64>,
-    /// Of that what is in periodic steps.
-    pub longest_periodic_ns: Option<u64>,
 }
 
 impl InSteps {

@@ -59,8 +59,8 @@ pub struct ModeSummary {
     /// Work done by steady steps.
     pub throughput: Throughput,
     /// The slowest steady steps, longest first, at most 10; where numbers tell steps apart, one a number, the longest of all
-    /// processes. Where some take longer every so often, the slowest of each of the periods, two at most; the other ones with
-    /// a number are then known as far as the fold keeps them apart.
+    /// processes. Where some take longer every so often, of these the slowest; the other ones with a number are then
+    /// known as far as the fold keeps them apart.
     pub slowest: Vec<SlowStep>,
     /// Of each of these on how many processes a step of its number is among the slowest, itself included, and what they took
     /// together.
@@ -102,7 +102,7 @@ pub struct Warmup {
     pub max_per_instance: u64,
     /// Their time.
     pub total_ns: u64,
-    /// What as many usual steps take: the median, of steps that take longer every so often that of their period.
+    /// What as many usual steps take: the median.
     pub usual_ns: u64,
     /// The first number in the series at which no instance is warming up. Absent where none does, where steps have no
     /// numbers, or where numbers do not tell steps apart.

@@ -1,8 +1,8 @@
-//! Growth that begins late in a series: a level, and from some place on a line. Where that is, the hinge of `changes`
+//! Growth that begins late in a series: a level, and from some place on a line. Where that is, `hinge`
 //! tells.
 
+use super::hinge::{bend, medians};
 use super::{MIN_POINTS, middle, trend};
-use crate::changes::{bend, medians};
 use crate::summary::{LateGrowth, Trend};
 
 /// Points from the place on, at least, and the share of all (one in so many).

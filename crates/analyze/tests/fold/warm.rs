@@ -155,22 +155,6 @@ fn slow_calls_after_a_warm_up_are_found_with_all_that_they_take() {
 }
 
 #[test]
-fn periodic_steps_of_the_warm_up_are_compared_with_their_own() {
-    // The first 20 of 200 steps take 400 instead of 100 ms, and every fifth evaluates for a second: 6 s of 66 s.
-    let summary = summarise(&run(200, |step| {
-        let mut sections = stages(if step < 20 { 40.0 } else { 10.0 });
-        if step % 5 == 2 {
-            sections.push(section("evaluate", 1_000.0));
-        }
-        (sections, 0.0)
-    }));
-    let warmup = summary.modes[0].warmup;
-    assert_eq!((warmup.steps, warmup.total_ns, warmup.usual_ns), (20, 12_000 * MS, 6_000 * MS));
-    let Verdict::Fine { because } = check("long_warmup", &summary) else { panic!() };
-    assert!(because.contains("9.1 % of the time of all steps"), "{because}");
-}
-
-#[test]
 fn calls_that_are_slow_for_what_is_inside_them_are_left_to_that() {
     let of = |name, is_slow: &dyn Fn(u64) -> bool| {
         summarise(&run(300, |step| {

@@ -8,7 +8,7 @@ use stepscope_analyze::summary::{LossRow, PhaseName};
 use stepscope_core::{LossReason, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
 
-use crate::fixture::{MS, Run, healthy, nothing, queued};
+use crate::fixture::{MS, Run, healthy, nothing};
 use crate::text::troubled;
 
 fn report(run: &stepscope_analyze::Summary) -> Report {
@@ -34,23 +34,6 @@ fn the_worst_finding_comes_first() {
     assert_eq!(ids[1], "input_bound:step/data_wait");
     assert_eq!(&ids[6..], ["spans_lost", "spans_lost#2"]);
     assert_eq!(report.max_severity(), Some(60.0));
-}
-
-#[test]
-fn slow_steps_of_a_run_whose_periods_are_not_known_come_with_a_caveat() {
-    // One call in 20 takes 41 ms, the others 1 ms.
-    let spikes: Vec<u64> = (0..20).map(|call| if call == 7 { 41 * MS } else { MS }).collect();
-    let notes = |calls: &[u64], shift: u32| {
-        let mut summary =
-            Run::of(200, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).varying("log", calls).build();
-        queued(&mut summary, |_| 0);
-        summary.series[0].shift = shift;
-        report(&summary).notes
-    };
-    let [note] = notes(&spikes, 1).try_into().unwrap();
-    assert_eq!((note.rule, note.section), ("slow_calls", None));
-    assert!(note.text.contains("only 2 of them together are told apart"), "{}", note.text);
-    assert_eq!((notes(&spikes, 0), notes(&[MS], 1)), (vec![], vec![]));
 }
 
 #[test]

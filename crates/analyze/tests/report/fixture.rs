@@ -491,8 +491,6 @@ impl Run {
             longest_steady_ns: None,
             heaviest_steady_calls: None,
             heaviest_steady_ns: None,
-            longest_slow_ns: None,
-            longest_periodic_ns: None,
         };
         let name = path.rsplit('/').next().unwrap();
         let row = SectionRow {

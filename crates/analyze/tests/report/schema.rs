@@ -154,8 +154,6 @@ pub(crate) fn change(kind: ChangeKind, step: u64) -> StepChange {
         after_ns: 12 * MS,
         duration_before_ns: None,
         duration_after_ns: None,
-        in_every: None,
-        means_over: None,
         p_value: 1e-9,
         cause: Some(ChangeCause {
             phase: Some(PhaseName::Known(Phase::Preprocessing)),
@@ -178,9 +176,8 @@ pub(crate) fn every_50th(usual: Stats) -> PeriodicSteps {
     let period = StepPeriod {
         every: 50,
         first_step: 47,
-        since_step: Some(47),
         steps: 8,
-        median_ns: Some(62 * MS),
+        median_ns: 62 * MS,
         above_ns: 336 * MS,
         cause: Some(PeriodCause {
             phase: Some(PhaseName::Known(Phase::Checkpoint)),

@@ -1,10 +1,8 @@
 //! A training loop that does something between its steps, in no section: `between PAUSE_US STEPS`; or that takes its batches
-//! there, which from three fifths of the way on come later: `fed LATER_US STEPS`, from several threads that make them beside each
-//! other and fall behind: `loaded LATER_US STEPS`. Steps wait for their work, so that its time is
-//! its own, however busy the machine is; it says by how much that came late.
+//! there, which from three fifths of the way on come later: `fed LATER_US STEPS`. Steps wait for their work, so
+//! that its time is its own, however busy the machine is; it says by how much that came late.
 
 use std::cell::Cell;
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -50,38 +48,4 @@ pub(crate) fn fed(later_us: u64, steps: u64) {
     }
     drop(run);
     crate::say("late_us", late_by.get().as_micros() as u64);
-}
-
-/// Threads that make batches, and how long one takes for a batch: too long by half for the steps.
-const LOADERS: u64 = 4;
-const MAKING: Duration = Duration::from_micros(6 * WORK.as_micros() as u64);
-
-pub(crate) fn loaded(later_us: u64, steps: u64) {
-    let run = crate::start();
-    let start = |first: u64| -> Receiver<Duration> {
-        let (sender, receiver) = sync_channel(1);
-        let make = move || {
-            for number in (first..steps).step_by(LOADERS as usize) {
-                let is_later = number * 5 >= steps * 3;
-                let making = MAKING + Duration::from_micros(if is_later { LOADERS * later_us } else { 0 });
-                if sender.send(late(making, || sleep(making))).is_err() {
-                    return;
-                }
-            }
-        };
-        std::thread::Builder::new().name(format!("loader-{first}")).spawn(make).unwrap();
-        receiver
-    };
-    let loaders: Vec<Receiver<Duration>> = (0..LOADERS).map(start).collect();
-    let mut late_by = Duration::ZERO;
-    let from_all = (0..steps).zip(loaders.iter().cycle());
-    let batches = stepscope::batches(from_all.map(|(number, loader)| (number, loader.recv().unwrap())));
-    for (number, batch_late_by) in batches {
-        let _step = step!(number, samples = 64);
-        let _forward = section!("forward", phase = Forward);
-        // Of what loaders are late the loop waits for its share.
-        late_by += late(WORK, || sleep(WORK)) + batch_late_by / LOADERS as u32;
-    }
-    drop(run);
-    crate::say("late_us", late_by.as_micros() as u64);
 }

@@ -86,7 +86,6 @@ fn main() {
         "nested" => around::nested(argument(1)),
         "between" => between::run(number(1), number(2)),
         "fed" => between::fed(number(1), number(2)),
-        "loaded" => between::loaded(number(1), number(2)),
         "evaluated" => evaluated::run(number(1), number(2)),
         "strays" => around::strays(),
         "captured" => captured::run(argument(1)),

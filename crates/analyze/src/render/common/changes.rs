@@ -1,7 +1,7 @@
 //! Changes of the step time in words.
 
 use crate::report::Report;
-use crate::report::units::{count, duration, every_step, percent};
+use crate::report::units::{count, duration, percent};
 use crate::summary::{ChangeKind, EXPLAINED_SHARE, StepChange};
 
 /// The changes of the report's mode, with their places in the list of all.
@@ -20,16 +20,10 @@ pub(crate) fn steps(change: &StepChange) -> String {
     }
 }
 
-/// How much: `14 % slower`, `14 % slower on average, by every 4th step`, `14 % slower, with its input`, `14 % slower on average, with
-/// its input`.
+/// How much: `14 % slower`, `14 % slower, with its input`.
 pub(crate) fn much(change: &StepChange) -> String {
     let word = if change.after_ns > change.before_ns { "slower" } else { "faster" };
     let much = format!("{} {word}", percent(change.relative().abs()));
-    let much = match change.in_every {
-        Some(every) => format!("{much} on average, by {}", every_step(every)),
-        None if change.means_over.is_some() => format!("{much} on average"),
-        None => much,
-    };
     if change.has_input() { format!("{much}, with its input") } else { much }
 }
 

@@ -6,16 +6,15 @@ use crate::report::Report;
 use crate::report::units::{duration, percent};
 use crate::summary::{InSteps, PeriodicSteps, SectionRow, StepPeriod};
 
-/// The periods of the report's mode, with their place in the list of all; nothing where none goes on after warm-up.
+/// The periods of the report's mode, with their place in the list of all.
 pub(crate) fn shown(report: &Report) -> Option<(usize, &PeriodicSteps)> {
     let mut all = report.detailed_metrics.periodic.iter().enumerate();
-    let (at, row) = all.find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode)?;
-    told(row).next().map(|_| (at, row))
+    all.find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode)
 }
 
-/// The periods that go on after warm-up, with their places and medians.
+/// The periods with their places and medians.
 pub(crate) fn told(steps: &PeriodicSteps) -> impl Iterator<Item = (usize, &StepPeriod, u64)> {
-    steps.periods.iter().enumerate().filter_map(|(at, period)| Some((at, period, period.median_ns?)))
+    steps.periods.iter().enumerate().map(|(at, period)| (at, period, period.median_ns))
 }
 
 /// By how many steps the period comes again that a step is of.
@@ -45,31 +44,19 @@ pub(crate) fn because(period: &StepPeriod) -> String {
     format!("{phase} {} → {}", duration(cause.usual_ns), duration(cause.periodic_ns))
 }
 
-/// The section of that phase that takes it: the one with most time above its usual call in periodic steps, of those inside
-/// each other the innermost with half of that; else the one that takes most of those that run in at most half of the
-/// steps. Nothing where several periods are of the phase.
+/// The section of that phase that takes it: of those that run in at most half of the steps the one that takes most.
 pub(crate) fn section<'a>(
     report: &'a Report,
     steps: &PeriodicSteps,
     period: &StepPeriod,
 ) -> Option<&'a SectionRow> {
-    let phase_of = |period: &StepPeriod| period.cause.as_ref().map(|cause| cause.phase.clone());
-    let phase = phase_of(period)?;
-    if steps.periods.iter().filter(|other| phase_of(other).as_ref() == Some(&phase)).count() > 1 {
-        return None;
-    }
+    let phase = period.cause.as_ref()?.phase.as_ref()?;
     let mode = report.detailed_metrics.modes.iter().find(|row| row.mode == steps.mode)?;
-    let rows = report.sections.iter().filter(|row| row.is_part() && row.phase == phase);
-    let parts: Vec<(&SectionRow, &InSteps)> =
-        rows.filter_map(|row| Some((row, row.in_mode(steps.mode)?))).collect();
-    let longer_ns = |part: &InSteps| part.longest_periodic_ns.unwrap_or(0);
-    let most_ns = parts.iter().map(|(_, part)| longer_ns(part)).max()?;
-    if most_ns > 0 {
-        let half = parts.iter().filter(|(_, part)| longer_ns(part).saturating_mul(2) >= most_ns);
-        // Of equals the first path.
-        return half.rev().max_by_key(|(row, part)| (row.depth, longer_ns(part))).map(|&(row, _)| row);
-    }
-    let is_rare = |part: &InSteps| phase.is_some() && part.steps.saturating_mul(2) <= mode.whole_all.steps;
-    let rare = parts.iter().filter(|(_, part)| is_rare(part) && part.driving_ns > 0);
-    rare.rev().max_by_key(|(_, part)| part.driving_ns).map(|&(row, _)| row)
+    let rows = report.sections.iter().filter(|row| row.is_part() && row.phase.as_ref() == Some(phase));
+    let parts = rows.filter_map(|row| Some((row, row.in_mode(steps.mode)?)));
+    let is_rare = |part: &InSteps| part.steps.saturating_mul(2) <= mode.whole_all.steps;
+    let rare: Vec<(&SectionRow, &InSteps)> =
+        parts.filter(|(_, part)| is_rare(part) && part.driving_ns > 0).collect();
+    // Of equals the first path.
+    rare.into_iter().rev().max_by_key(|(_, part)| part.driving_ns).map(|(row, _)| row)
 }

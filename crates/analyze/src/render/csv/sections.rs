@@ -70,7 +70,5 @@ pub(super) fn in_modes(report: &Report) -> String {
         .column("longest_steady_ns", |row| row.1.longest_steady_ns.into())
         .column("heaviest_steady_calls", |row| row.1.heaviest_steady_calls.into())
         .column("heaviest_steady_ns", |row| row.1.heaviest_steady_ns.into())
-        .column("longest_slow_ns", |row| row.1.longest_slow_ns.into())
-        .column("longest_periodic_ns", |row| row.1.longest_periodic_ns.into())
         .of(rows)
 }

@@ -199,8 +199,6 @@ pub(super) fn changes(report: &Report) -> String {
         .column("after_ns", |row| row.after_ns.into())
         .column("duration_before_ns", |row| row.duration_before_ns.into())
         .column("duration_after_ns", |row| row.duration_after_ns.into())
-        .column("in_every", |row| row.in_every.into())
-        .column("means_over", |row| row.means_over.into())
         .column("p_value", |row| row.p_value.into())
         .column("cause_phase", |row| {
             row.cause.as_ref().and_then(|cause| cause.phase.as_ref()).map(PhaseName::as_str).into()
@@ -223,7 +221,6 @@ pub(super) fn periods(report: &Report) -> String {
         .column("mode", |row| row.0.mode.as_str().into())
         .column("every", |row| row.1.every.into())
         .column("first_step", |row| row.1.first_step.into())
-        .column("since_step", |row| row.1.since_step.into())
         .column("steps", |row| row.1.steps.into())
         .column("median_ns", |row| row.1.median_ns.into())
         .column("above_ns", |row| row.1.above_ns.into())

@@ -119,24 +119,6 @@ fn short_warmup_bothers_nobody() {
 }
 
 #[test]
-fn what_first_steps_take_is_told_where_none_is_warm_up() {
-    let mut durations = vec![10 * MS; 200];
-    durations[0] = 60 * MS;
-    let mut summary = Run::with_durations(durations.clone()).build();
-    assert_eq!(fine(RULE, &summary), "the first steps take as long as the others");
-    queued(&mut summary, |_| 0);
-    for (point, ns) in summary.series[0].points.iter_mut().zip(durations) {
-        (point.count, point.duration_sum_ns) = (1, ns);
-    }
-    // (60 + 9 · 10) / 10
-    assert_eq!(
-        fine(RULE, &summary),
-        "the first steps take no longer than later ones do as well: the first one 60.0 ms, the first 10 15.0 ms on average, \
-         the usual one 10.0 ms; warm-up is found from 10 % of the time of all steps and 1 s on"
-    );
-}
-
-#[test]
 fn first_steps_of_a_run_read_in_part_are_not_judged() {
     let mut summary = Run::of(190, 10 * MS).warmup(&[210 * MS; 10]).build();
     summary.coverage.recorded_steps = Some(2_000);

@@ -4,7 +4,7 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::TimeBase;
 use stepscope_analyze::summary::{
-    ChangeCause, ChangeKind, PeriodicSteps, PhaseName, SeriesPoint, StepChange, StepNumbers, StepSeries,
+    ChangeCause, ChangeKind, PhaseName, SeriesPoint, StepChange, StepNumbers, StepSeries,
 };
 use stepscope_core::{Mode, Phase, SectionKind};
 
@@ -102,10 +102,6 @@ fn input_before_the_steps_that_is_next_to_nothing_changes_no_words() {
     summary.changes[0].duration_before_ns = Some(9_969_000);
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert!(finding.title.ends_with("than before, with the input before them."), "{}", finding.title);
-    let [change] = &mut summary.changes[..] else { panic!("one change") };
-    change.in_every = Some(4);
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.title.ends_with("by one in 4, with the input before them."), "{}", finding.title);
 }
 
 #[test]
@@ -115,58 +111,10 @@ fn a_level_of_steps_with_their_input_is_told_as_such() {
     let noise = |step: u64| step * 7_919 % 13 * MS / 50;
     fed(&mut summary, |step| MS + noise(step));
     let kept = fine(RULE, &summary);
-    assert!(kept.starts_with("step times with the input before them keep their level (what"), "{kept}");
+    assert!(kept.starts_with("step times with the input before them keep their level: a"), "{kept}");
     fed(&mut summary, |step| [10, 20, 14, 26, 12][(step / 8 % 5) as usize] * MS + noise(step));
-    assert_eq!(
-        unknown(RULE, &summary),
-        "steps with the input before them vary so much that even a change of 100 % may go unseen"
-    );
-}
-
-#[test]
-fn input_in_bursts_is_told_by_means() {
-    let mut summary = starved();
-    let [change] = &mut summary.changes[..] else { panic!("one change") };
-    change.means_over = Some(4);
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    let title =
-        "Slower since step 120: steps take 18 % longer on average than before, with the input before them.";
-    assert_eq!((finding.title.as_str(), finding.evidence.get("means_over")), (title, Some(&json!(4))));
-    summary.changes.clear();
-    let noise = |step: u64| step * 7_919 % 13 * MS / 50;
-    let every =
-        |steps: u64| move |step: u64| if step.is_multiple_of(steps) { 40 * MS + noise(step) } else { 0 };
-    fed(&mut summary, every(4));
-    let kept = fine(RULE, &summary);
-    let together = "step times with the input before them, which comes in bursts (4 steps are taken together), keep their level (what \
-                    lasts for less than 80 steps, or comes and goes, may go unseen)";
-    assert!(kept.starts_with(together), "{kept}");
-    // 200 steps have room for means over 5.
-    fed(&mut summary, every(16));
-    let unseen = "input before steps comes in bursts, for one step in several: its changes may go unseen, and those that they hide";
-    assert_eq!(unknown(RULE, &summary), unseen);
-}
-
-#[test]
-fn what_makes_periodic_steps_longer_is_no_clock() {
-    let with = |in_every: Option<u64>| {
-        let mut summary = slower();
-        let [change] = &mut summary.changes[..] else { panic!("one change") };
-        change.in_every = in_every;
-        let cause = change.cause.as_mut().unwrap();
-        // All phases alike.
-        (cause.before_ns, cause.after_ns) = (2_000_000, 2_400_000);
-        (cause.step_before_ns, cause.step_after_ns) = (10_000_000, 12_000_000);
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding
-    };
-    let (all, fourth) = (with(None), with(Some(4)));
-    assert_eq!(all.title, "Slower since step 120: steps take 20 % longer than before.");
-    assert_eq!(fourth.title, "Slower since step 120: steps take 20 % longer on average, by one in 4.");
-    assert_eq!((all.severity.min(9.0), fourth.evidence.get("in_every")), (all.severity, Some(&json!(4))));
-    assert!(all.recommendation.contains("clock speed"), "{}", all.recommendation);
-    let advice = &fourth.recommendation;
-    assert!(advice.contains("look for what began at step 120 in what these do"), "{advice}");
+    let unseen = unknown(RULE, &summary);
+    assert!(unseen.starts_with("steps with the input before them vary so much that a change of"), "{unseen}");
 }
 
 #[test]
@@ -234,21 +182,8 @@ fn a_drift_costs_half_of_what_it_reaches() {
     // 200 steps with 1 ms on average.
     assert_eq!(finding.predicted_gain.unwrap().saved_ns_per_step, MS);
     let advice = &finding.recommendation;
-    let means = "`step/prepare/decode` takes 3.20 ms of a step on average in the last third of steps 0 to 199 instead of \
-                 1.50 ms in the first third: look for what grows with the steps in it";
+    let means = "`step/prepare/decode` takes 3.20 ms of a step instead of 1.50 ms: look for what grows with the steps in it";
     assert!(advice.starts_with(means), "{advice}");
-}
-
-#[test]
-fn a_drift_to_a_new_level_costs_all_of_it_from_there_on() {
-    let mut summary = slower();
-    summary.changes = vec![change(ChangeKind::Gradual, 0)];
-    (summary.changes[0].to_step, summary.changes[0].steps_after) = (99, 100);
-    let points = (0..200).map(point).collect();
-    summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    // 100 steps with 1 ms on average, and 100 with 2 ms.
-    assert_eq!(finding.predicted_gain.unwrap().saved_ns_per_step, MS * 3 / 2);
 }
 
 #[test]
@@ -263,11 +198,6 @@ fn evidence_is_of_the_level_that_the_title_is_of() {
     assert_eq!(finding.predicted_gain.as_ref().unwrap().saved_ns_per_step, MS * 280 / 200);
     let of = |key| finding.evidence.get(key).unwrap().as_u64().unwrap();
     assert_eq!((of("before_ns"), of("after_ns")), (10 * MS, 12 * MS));
-    // The section's times are those of the steps until the second change.
-    let advice = &finding.recommendation;
-    let means =
-        "`step/prepare/decode` takes 3.20 ms of a step in steps 120 to 159 instead of 1.50 ms: look for";
-    assert!(advice.starts_with(means), "{advice}");
 }
 
 #[test]
@@ -319,12 +249,12 @@ fn what_later_changes_add_is_theirs() {
     };
     // 10 ms, 14 ms, 18 ms: 4 ms of 140 of 200 steps, and 4 ms of 50.
     assert_eq!(gains(vec![then(60, 149, 10, 14), then(150, 199, 14, 18)]), [560 * MS / 200, 200 * MS / 200]);
-    // To 14 ms bit by bit in 60 steps, which are halfway on average, then 18 ms: 60 times 2 ms and 80 times 4 ms.
-    let drift = StepChange { kind: ChangeKind::Gradual, from_step: 60, ..then(60, 119, 10, 14) };
+    // To 14 ms bit by bit in 90 steps, which are halfway on average, then 18 ms: 90 times 2 ms and 50 times 4 ms.
+    let drift = StepChange { kind: ChangeKind::Gradual, from_step: 30, ..then(60, 149, 10, 14) };
     let later = then(150, 199, 14, 18);
-    assert_eq!(gains(vec![drift.clone(), later]), [440 * MS / 200, 200 * MS / 200]);
+    assert_eq!(gains(vec![drift, later]), [380 * MS / 200, 200 * MS / 200]);
     // Bit by bit to 18 ms at last: of 50 steps 16 ms on average, of which 2 ms are the drift's.
-    let later = StepChange { kind: ChangeKind::Gradual, from_step: 150, ..then(150, 199, 14, 18) };
+    let later = StepChange { kind: ChangeKind::Gradual, from_step: 60, ..then(150, 199, 14, 18) };
     assert_eq!(gains(vec![then(60, 149, 10, 14), later]), [560 * MS / 200, 100 * MS / 200]);
 }
 
@@ -342,24 +272,12 @@ fn what_would_not_have_been_seen_is_not_fine() {
     let noise = |step: u64| step * 7_919 % 13 * MS / 50;
     assert_eq!(
         fine(RULE, &with(&|step| 10 * MS + noise(step))),
-        "step times keep their level (what lasts for less than 20 steps, or comes and goes, may go unseen): a change of 5 % \
-         from the middle on would have been seen"
-    );
-    let mut summary = with(&|step| 10 * MS + noise(step));
-    let usual = summary.modes[0].steady;
-    summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: Vec::new() }];
-    let kept = fine(RULE, &summary);
-    assert!(
-        kept.contains(
-            "20 steps, or in periodic steps alone for less than 8 of them, or comes and goes, may go unseen"
-        ) && kept.ends_with(
-            "a change of 5 % in all steps from the middle on would have been seen, one in periodic steps alone perhaps not"
-        ),
-        "{kept}"
+        "step times keep their level: a change of the usual step by 3.0 % from the middle on would have been seen"
     );
     // Eight steps each at one of five levels.
     let wandering = with(&|step| [10, 20, 14, 26, 12][(step / 8 % 5) as usize] * MS + noise(step));
-    assert_eq!(unknown(RULE, &wandering), "steps vary so much that even a change of 100 % may go unseen");
+    let unseen = unknown(RULE, &wandering);
+    assert!(unseen.starts_with("steps vary so much that a change of less than"), "{unseen}");
 }
 
 #[test]

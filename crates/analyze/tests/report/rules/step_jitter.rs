@@ -232,9 +232,8 @@ fn periodic(durations: Vec<u64>, phase: Phase) -> Summary {
     let period = StepPeriod {
         every: 10,
         first_step: 9,
-        since_step: None,
         steps,
-        median_ns: Some(60 * MS),
+        median_ns: 60 * MS,
         above_ns: steps * 50 * MS,
         cause: None,
     };
