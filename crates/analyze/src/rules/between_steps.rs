@@ -48,9 +48,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::unknown("when steps ran is not known");
     }
     if summary.instances.iter().any(|row| row.steps_overlap) {
-        return Verdict::unknown(
-            "steps run at the same time, on several threads: what passes between those of each is not known",
-        );
+        return Verdict::unknown("steps overlap on several threads: what is between them is not known");
     }
     let is_much = |ns: u64| between.share(ns) >= thresholds.min_share;
     if is_much(between.left_ns) && between.outside_ns > between.left_ns.saturating_add(between.left_ns / 4) {

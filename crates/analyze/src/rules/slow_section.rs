@@ -1,5 +1,4 @@
-//! Rule `slow_section`: a section that is none of the stages every training step consists of takes a good part of the
-//! step. Phases with a rule of their own (input, communication, synchronisation, I/O, checkpoints) are left to it.
+//! Rule `slow_section`: a section that is no stage of training, and whose phase no other rule judges, takes a good part of the step.
 
 use super::{Config, Rule, Same, Steps, ToldBy};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, Verdict, rounded};

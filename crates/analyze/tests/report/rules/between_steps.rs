@@ -116,7 +116,7 @@ fn steps_at_the_same_time_have_no_time_between_them() {
     summary.instances[0].steps_overlap = true;
     assert_eq!(
         unknown(RULE, &summary),
-        "steps run at the same time, on several threads: what passes between those of each is not known"
+        "steps overlap on several threads: what is between them is not known"
     );
 }
 
