@@ -18,7 +18,7 @@ use crate::steps::periodicity::finish as periods;
 use crate::steps::warmup_sections::finish as early;
 use crate::steps::{finish as steps, numbering, series_finish as series, step_gaps};
 use crate::summary::{
-    BatchSummary, Coverage, InputShare, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
+    BatchSummary, Coverage, InputFigures, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
     WaitSummary,
 };
 
@@ -118,7 +118,6 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
                 &coverage,
                 state.is_ended() == Some(true) && !run.instances.values().any(|acc| acc.aggregates.is_cut),
             ),
-            config,
         ),
         outside: outside.rows(),
         beyond: outside.beyond(&sections.rows),
@@ -163,7 +162,7 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         coverage: Coverage::default(),
         instances: Vec::new(),
         modes: Vec::new(),
-        input: InputShare::default(),
+        input: InputFigures::default(),
         outside: Vec::new(),
         beyond: BTreeMap::new(),
         batches: BatchSummary::default(),

@@ -5,6 +5,9 @@
 //! grouping and can be written to bytes; [`Partial::finish`] turns them into a [`Summary`] of one run. What
 //! is good or bad about a run is said by [`rules`]; how it is shown, by [`report`] and [`render`].
 
+#[macro_use]
+mod thresholds;
+
 mod accumulate;
 mod between_steps;
 pub mod changepoints;
@@ -14,17 +17,17 @@ mod exemplars;
 mod finish;
 #[cfg(test)]
 mod generated;
-mod loaders;
+pub mod loaders;
 mod losses;
-mod memory;
+pub mod memory;
 mod partial;
 mod phases;
+mod ranks;
 pub mod render;
 pub mod report;
 pub mod rules;
 mod run;
 mod sections;
-mod sharing;
 mod step_view;
 mod steps;
 pub mod summary;

@@ -11,8 +11,8 @@ pub use crate::exemplars::summary::{
     Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane,
 };
 pub use crate::loaders::summary::{
-    AfterWarmup, BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, SlowestProcess,
-    WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
+    AfterWarmup, BatchSummary, HeldUp, InputFigures, LoaderRow, OutsideRow, SlowestProcess, WaitSummary,
+    WaitedBy, WhileAwaited, WorkerRow,
 };
 pub use crate::memory::summary::{
     HeldFigures, HeldPoint, HeldSection, HeldSeries, LateGrowth, MemorySummary, ProcessMemory, Trend,
@@ -61,8 +61,8 @@ pub struct Summary {
     pub instances: Vec<InstanceRow>,
     /// Steps by mode: train, eval, inference; modes without steps are left out.
     pub modes: Vec<ModeSummary>,
-    /// Whether the run waits for its input; about [`Self::primary`].
-    pub input: InputShare,
+    /// What goes into input; about [`Self::primary`].
+    pub input: InputFigures,
     /// What driving threads did between steps, by phase of the outermost section; longest total first.
     pub outside: Vec<OutsideRow>,
     /// What outermost sections took on driving threads before the steady steps, after the last one and beside them, by

@@ -1,4 +1,4 @@
-//! Input: the verdict, loaders and waits.
+//! Input: its share of the time, loaders and waits.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,6 @@ use stepscope_core::Mode;
 use crate::accumulate::saturate::{narrow, share as ratio};
 use crate::accumulate::{Merge, earliest};
 use crate::between_steps::finish::Outside;
-use crate::config::Config;
 use crate::loaders::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
 use crate::loaders::under_demand;
 use crate::loaders::worker_lifetimes::Lifetimes;
@@ -16,75 +15,56 @@ use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::sections::aggregate_view::Sums;
 use crate::summary::{
-    AfterWarmup, BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow,
-    ModeSummary, PhaseName, SectionRow, SlowestProcess, Stats, WaitSummary, WaitedBy, WhileAwaited,
-    WorkerRow,
+    AfterWarmup, BatchSummary, Coverage, FigureSource, HeldUp, InputFigures, LoaderRow, ModeSummary,
+    PhaseName, SectionRow, SlowestProcess, Stats, WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
 };
 
-/// The verdict on input.
+/// What goes into input.
 pub(crate) fn share(
     mode: Option<&ModeSummary>,
     outside: &Outside,
     sections: &[SectionRow],
     (coverage, has_all_sums): (&Coverage, bool),
-    config: &Config,
-) -> InputShare {
-    let Some(mode) = mode else { return InputShare::default() };
+) -> InputFigures {
+    let Some(mode) = mode else { return InputFigures::default() };
     if let Some(sums) = Sums::of(sections).filter(|sums| sums.tell_more(mode, coverage, has_all_sums)) {
-        return by_sums(&sums, mode.mode, config);
+        return by_sums(&sums, mode.mode);
     }
     let in_whole_steps = mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns);
     let in_steps_ns = u128::from(mode.of_all_steps(in_whole_steps.fold(0, u64::saturating_add)));
     let between_ns = outside.input_ns();
     let has_whole = mode.whole.steps > 0;
     let is_known = has_whole && (mode.has_phases() || outside.has_phases());
-    judged(
-        InputShare {
+    with_share(
+        InputFigures {
             in_steps_ns: narrow(in_steps_ns),
             between_ns: narrow(between_ns),
             steps_ns: mode.steady_ns,
             steps: mode.steady.count,
-            ..InputShare::default()
+            ..InputFigures::default()
         },
         is_known,
-        config,
     )
 }
 
-/// The verdict by the processes' own sums.
-fn by_sums(sums: &Sums<'_>, mode: Mode, config: &Config) -> InputShare {
-    let input = InputShare {
+/// The same by the processes' own sums.
+fn by_sums(sums: &Sums<'_>, mode: Mode) -> InputFigures {
+    let input = InputFigures {
         source: FigureSource::Aggregates,
         in_steps_ns: sums.inside_ns(PhaseName::is_input),
         between_ns: sums.between_ns(mode, PhaseName::is_input),
         steps_ns: sums.steps_ns,
         steps: sums.steps,
-        ..InputShare::default()
+        ..InputFigures::default()
     };
-    judged(input, true, config)
+    with_share(input, true)
 }
 
-fn judged(times: InputShare, is_known: bool, config: &Config) -> InputShare {
+fn with_share(times: InputFigures, is_known: bool) -> InputFigures {
     let between_ns = u128::from(times.between_ns);
     let whole = u128::from(times.steps_ns).saturating_add(between_ns);
     let input = u128::from(times.in_steps_ns).saturating_add(between_ns);
-    // In integers, so that a share on the border is on the same side everywhere.
-    let reaches = |percent: u64| input.saturating_mul(100) >= whole.saturating_mul(percent.into());
-    let verdict = if times.steps < config.min_steps || !is_known || whole == 0 {
-        InputVerdict::NotEnoughData
-    } else if reaches(config.input_high_percent) {
-        InputVerdict::High
-    } else if reaches(config.input_moderate_percent) {
-        InputVerdict::Moderate
-    } else {
-        InputVerdict::No
-    };
-    InputShare {
-        verdict,
-        share: (is_known && whole > 0).then(|| ratio(input, whole)),
-        min_steps: config.min_steps,
-        ..times
-    }
+    InputFigures { share: (is_known && whole > 0).then(|| ratio(input, whole)), ..times }
 }
 
 /// Loaders by name, over all instances; `waits` are those of the threads that drive steps.

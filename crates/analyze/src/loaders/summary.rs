@@ -7,33 +7,16 @@ use crate::accumulate::stats::Stats;
 use crate::phases::summary::PhaseName;
 use crate::sections::summary::FigureSource;
 
-/// Whether the run waits for its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InputVerdict {
-    /// Too few steps to say.
-    #[default]
-    NotEnoughData,
-    /// Less than 5 %.
-    No,
-    /// 5 % to 20 %.
-    Moderate,
-    /// 20 % and more.
-    High,
-}
-
-/// Share of the time that goes into input on driving threads, warm-up excluded:
+/// Time that goes into input on driving threads, warm-up excluded, and its share:
 /// `(in_steps_ns + between_ns) / (steps_ns + between_ns)`. Where no step was read with its sections, the processes'
 /// own sums tell it, if they are there: for all modes, warm-up included, and without knowing which thread waited. So
 /// they do where less than 90 % of the recorded steps were read with their sections, if the run ended (its sums are
 /// complete), and if the sections that begin a phase inside a step ran on its own thread wherever that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct InputShare {
-    /// The verdict.
-    pub verdict: InputVerdict,
+pub struct InputFigures {
     /// What tells it.
     pub source: FigureSource,
-    /// The share; absent without steps.
+    /// The share; absent without steps, and where no section of them names a phase.
     pub share: Option<f64>,
     /// Exposed time of input phases inside steps; that of whole steps is taken to be typical of the others.
     pub in_steps_ns: u64,
@@ -43,8 +26,6 @@ pub struct InputShare {
     pub steps_ns: u64,
     /// Number of steps it rests on.
     pub steps: u64,
-    /// Number of steps that a verdict needs.
-    pub min_steps: u64,
 }
 
 /// What driving threads did between steps: outermost sections of one phase that are no steps, and of each what lies in no

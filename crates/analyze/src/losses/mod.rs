@@ -1,5 +1,7 @@
 //! Losses and memory of one instance as its metrics say: the latest point of each counts.
 
+pub(crate) mod lost;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

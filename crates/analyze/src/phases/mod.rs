@@ -4,6 +4,7 @@ pub(crate) mod exposed_time;
 pub(crate) mod observe;
 pub(crate) mod section_time;
 pub(crate) mod summary;
+pub(crate) mod waits;
 pub(crate) mod workers;
 
 use std::collections::BTreeMap;

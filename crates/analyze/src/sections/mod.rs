@@ -4,10 +4,14 @@ pub(crate) mod aggregate_view;
 pub(crate) mod aggregates;
 pub(crate) mod finish;
 pub(crate) mod orphans;
+pub(crate) mod own_time;
 pub(crate) mod paths;
 pub(crate) mod shared_sums;
+pub(crate) mod slow_calls;
 pub(crate) mod summary;
 pub(crate) mod table;
+pub(crate) mod tail;
+pub(crate) mod tiny;
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::SectionKind;

@@ -2,28 +2,23 @@
 
 use stepscope_core::Phase;
 
-use super::super::Steps;
+use crate::rules::common::steps::Steps;
 use crate::summary::{HeldUp, LoaderRow, Summary};
 
 /// The steps that take batches of a loader.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::rules) struct Taking {
+pub(super) struct BatchesPerStep {
     /// What a step takes on average without the waits.
-    pub(in crate::rules) step_ns: u64,
+    pub(super) step_ns: u64,
     /// Batches that are taken in so many steps.
     batches: u64,
     steps: u64,
 }
 
-impl Taking {
+impl BatchesPerStep {
     /// By the waits that name the loader in steps of this mode, and the steps that have waits; where batches are taken between
     /// steps, by these waits and all steps. One a step where nothing tells it.
-    pub(in crate::rules) fn of(
-        summary: &Summary,
-        steps: &Steps<'_>,
-        loader: Option<&LoaderRow>,
-        step_ns: u64,
-    ) -> Self {
+    pub(super) fn of(summary: &Summary, steps: &Steps<'_>, loader: Option<&LoaderRow>, step_ns: u64) -> Self {
         let mode = steps.mode.mode;
         let waits = |of: Option<_>| {
             let rows =
@@ -43,7 +38,7 @@ impl Taking {
     }
 
     /// The same of a loader whose batches those of another one take.
-    pub(in crate::rules) fn of_stage(self, stage: &LoaderRow, taker: &LoaderRow) -> Self {
+    pub(super) fn of_stage(self, stage: &LoaderRow, taker: &LoaderRow) -> Self {
         let waits = stage.waited_by.iter().find(|row| row.loader == taker.name).map_or(0, |row| row.waits);
         let batches = if waits > 0 { waits } else { stage.produce.count };
         self.times(batches, taker.produce.count)
@@ -63,13 +58,13 @@ impl Taking {
     }
 
     /// The time in which a step needs a batch of it.
-    pub(in crate::rules) fn every_ns(&self) -> u64 {
+    pub(super) fn every_ns(&self) -> u64 {
         let ns = u128::from(self.step_ns) * u128::from(self.steps) / u128::from(self.batches.max(1));
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
     /// How many a step takes, where it is not one.
-    pub(in crate::rules) fn unusual_per_step(&self) -> Option<f64> {
+    pub(super) fn unusual_per_step(&self) -> Option<f64> {
         (self.batches != self.steps).then(|| self.batches as f64 / self.steps as f64)
     }
 }

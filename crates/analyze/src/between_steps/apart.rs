@@ -1,11 +1,11 @@
 //! Processes whose steps have the same numbers and lie apart in time: several runs in one input, or clocks that differ.
 
-use crate::report::Note;
+use crate::report::finding::Note;
 use crate::report::units::duration;
 use crate::summary::{InstanceRow, Summary};
 
 /// What is to know before rates and times between steps are read; of `rule`.
-pub(in crate::rules) fn note(summary: &Summary, rule: &'static str) -> Option<Note> {
+pub(crate) fn note(summary: &Summary, rule: &'static str) -> Option<Note> {
     let mode = summary.primary()?;
     let (first, last) = mode.step_range?;
     let numbers = last.saturating_sub(first).saturating_add(1);

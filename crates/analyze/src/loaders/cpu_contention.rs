@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::report::finding::Gain;
+use crate::report::units::percent;
+use crate::rules::common::steps::{Steps, TOLD};
 use crate::summary::{ModeSummary, Summary};
 
 /// Loaders beside the steps of one mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Beside {
+pub(crate) struct CpuContention {
     /// What the loaders of a host compute a step, as far as batches or waits tell of it.
     pub(crate) computing_ns: u64,
     /// Processes on a host.
@@ -17,7 +20,7 @@ pub(crate) struct Beside {
     processors: u64,
 }
 
-impl Beside {
+impl CpuContention {
     /// The loaders of a run, of the host with most of them.
     pub(crate) fn of(summary: &Summary, mode: &ModeSummary) -> Self {
         let (threads, processors, ranks) = crowd(summary);
@@ -33,6 +36,30 @@ impl Beside {
         let crowd = u128::from(self.threads.max(self.processors)).saturating_mul(2).max(2);
         let kept = overlap.saturating_mul(u128::from(self.processors.max(1))) / crowd;
         u64::try_from(overlap.saturating_sub(kept)).unwrap_or(u64::MAX)
+    }
+}
+
+impl CpuContention {
+    /// What it brings at most if nobody waited for `exposed_ns` of all steps, and nobody computed beside them; and the
+    /// latter's part of a step.
+    pub(crate) fn gain(&self, steps: &Steps<'_>, exposed_ns: u64) -> Option<(Gain, u64)> {
+        let (mean_ns, waiting_ns) = (steps.mean_ns(), steps.per_step(exposed_ns));
+        let quick_ns = steps.least_without_ns(exposed_ns, steps.mode.quick_without_waiting_ns);
+        let cost_ns = self.cost_ns(quick_ns);
+        let saved_ns = mean_ns.saturating_sub(quick_ns.saturating_sub(cost_ns));
+        let mut gain = Gain::with_side_effects(waiting_ns, saved_ns, mean_ns)?.of(steps.base());
+        let cost_share = cost_ns as f64 / mean_ns.max(1) as f64;
+        let cost = (cost_share >= TOLD).then(|| {
+            format!("{} is what loaders that compute beside the step may cost it", percent(cost_share))
+        });
+        let quicker_ns = gain.saved_ns_per_step.saturating_sub(waiting_ns).saturating_sub(cost_ns);
+        let quicker = Steps::quicker(quicker_ns, mean_ns);
+        if cost.is_some() || quicker.is_some() {
+            let waiting = format!("{} is waiting", percent(gain.direct_share));
+            let parts: Vec<String> = [Some(waiting), cost, quicker].into_iter().flatten().collect();
+            gain.because = Some(parts.join("; "));
+        }
+        Some((gain, cost_ns))
     }
 }
 

@@ -1,29 +1,25 @@
 //! What some ranks do longer than the others in a step, waits for each other apart.
 
+use super::is_waiting;
 use crate::report::names;
-use crate::report::ranks::is_waiting;
 use crate::report::units::duration;
-use crate::rules::Steps;
+use crate::rules::common::steps::Steps;
 use crate::summary::{InstanceRow, SectionRow};
 
 /// A phase in which some ranks are for longer than the others, on average.
 #[derive(Clone, Copy)]
-pub(in crate::rules) struct Longer<'a> {
-    pub(in crate::rules) phase: &'a str,
+pub(crate) struct Longer<'a> {
+    pub(crate) phase: &'a str,
     /// Mean exposed time of theirs in a step.
-    pub(in crate::rules) own_ns: u64,
+    pub(crate) own_ns: u64,
     /// The same of the others.
-    pub(in crate::rules) others_ns: u64,
+    pub(crate) others_ns: u64,
 }
 
 impl<'a> Longer<'a> {
     /// The phase of the first one of these in which they are for longer than the others, by more than in any other phase;
     /// nothing where that is less than `least_ns`.
-    pub(in crate::rules) fn of(
-        these: &[&'a InstanceRow],
-        others: &[&'a InstanceRow],
-        least_ns: f64,
-    ) -> Option<Self> {
+    pub(crate) fn of(these: &[&'a InstanceRow], others: &[&'a InstanceRow], least_ns: f64) -> Option<Self> {
         let mean = |rows: &[&InstanceRow], phase: &str| {
             let of = |row: &&InstanceRow| row.exposed_per_step_ns(|own| own.as_str() == phase);
             let sum = rows.iter().map(of).fold(0, u64::saturating_add);
@@ -39,17 +35,17 @@ impl<'a> Longer<'a> {
         (most.more_ns() > 0 && most.more_ns() as f64 >= least_ns).then_some(most)
     }
 
-    pub(super) fn more_ns(&self) -> u64 {
+    pub(crate) fn more_ns(&self) -> u64 {
         self.own_ns.saturating_sub(self.others_ns)
     }
 
     /// The section of that phase which takes most of all ranks' steps.
-    pub(in crate::rules) fn section<'s>(&self, steps: &Steps<'s>) -> Option<&'s SectionRow> {
+    pub(crate) fn section<'s>(&self, steps: &Steps<'s>) -> Option<&'s SectionRow> {
         steps.worst_section_of(|name| name.as_str() == self.phase)
     }
 
     /// ``It is in `forward` (`step/forward`), 5.00 ms a step and 3.00 ms on the others``.
-    pub(in crate::rules) fn words(&self, steps: &Steps<'_>) -> String {
+    pub(crate) fn words(&self, steps: &Steps<'_>) -> String {
         let phase = self.phase;
         let of = self
             .section(steps)

@@ -6,21 +6,21 @@ use stepscope_core::{Phase, PhaseClass};
 use crate::summary::{InSteps, ModeSummary, SectionRow, Stats};
 
 /// Slow steps or calls that are fewer than this may be chance.
-pub(in crate::rules) const FEW: u64 = 4;
+pub(crate) const FEW: u64 = 4;
 
 /// Time above that of calls which all take as long as the median one. Calls below the median make it less.
-pub(in crate::rules) fn above_usual_ns(stats: &Stats) -> u64 {
+pub(crate) fn above_usual_ns(stats: &Stats) -> u64 {
     stats.p50.map_or(0, |p50| stats.total.saturating_sub(p50.saturating_mul(stats.count)))
 }
 
 /// What the steps at the start took above usual ones.
-pub(in crate::rules) fn warmup_excess_ns(mode: &ModeSummary) -> u64 {
+pub(crate) fn warmup_excess_ns(mode: &ModeSummary) -> u64 {
     mode.warmup.total_ns.saturating_sub(mode.warmup.usual_ns)
 }
 
 /// What a section's slow calls take above the median one, without what its own calls of the steps at the start do; where
 /// it is not known which calls these are, without all that these steps take above the usual. Absent without calls.
-pub(in crate::rules) fn slow_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
+pub(crate) fn slow_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
     let usual_ns = row.stats.p50.unwrap_or(0);
     let own_ns = row
         .in_mode(mode.mode)
@@ -30,14 +30,14 @@ pub(in crate::rules) fn slow_ns(row: &SectionRow, mode: &ModeSummary) -> Option<
 }
 
 /// The longest call of a section in the steps after warm-up; of all its calls where steps have no numbers.
-pub(in crate::rules) fn longest_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
+pub(crate) fn longest_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
     row.in_mode(mode.mode).and_then(|part| part.longest_steady_ns).or(row.stats.max)
 }
 
 /// What a section's calls in one step number after warm-up take above usual ones, on all processes together: a machine that
 /// stands still holds up all that run on it, and those that wait for them. Of all its calls where steps have no numbers, and
 /// of none where those are warm-up that are known.
-pub(in crate::rules) fn event_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
+pub(crate) fn event_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
     let usual_ns = row.stats.p50?;
     let part = row.in_mode(mode.mode)?;
     match part.heaviest_steady_calls.zip(part.heaviest_steady_ns) {
@@ -50,13 +50,13 @@ pub(in crate::rules) fn event_ns(row: &SectionRow, mode: &ModeSummary) -> Option
 const FEW_STEPS: u64 = 10;
 
 /// Whether a section runs in few of so many steps.
-pub(in crate::rules) fn is_in_few(part: &InSteps, steps: u64) -> bool {
+pub(crate) fn is_in_few(part: &InSteps, steps: u64) -> bool {
     part.steps.saturating_mul(FEW_STEPS) <= steps
 }
 
 /// What a section's calls take on the steps' thread in sections inside it that run in few of its steps and are some rule's
 /// business, or their own name's, warm-up apart: calls that hold such a section are slow because of it.
-pub(in crate::rules) fn seldom_inside_ns(row: &SectionRow, rows: &[SectionRow], mode: &ModeSummary) -> u64 {
+pub(crate) fn seldom_inside_ns(row: &SectionRow, rows: &[SectionRow], mode: &ModeSummary) -> u64 {
     let Some(part) = row.in_mode(mode.mode) else { return 0 };
     let is_untold = |phase: Phase| phase.class() == PhaseClass::CpuOperation || phase == Phase::Compile;
     let is_seldom = |inner: &&SectionRow| {
@@ -73,7 +73,7 @@ pub(in crate::rules) fn seldom_inside_ns(row: &SectionRow, rows: &[SectionRow], 
 }
 
 /// Whether a section's calls in steps run on the steps' thread, all but a few.
-pub(in crate::rules) fn is_driving(part: &InSteps) -> bool {
+pub(crate) fn is_driving(part: &InSteps) -> bool {
     const MOSTLY: f64 = 0.9;
     part.total_ns > 0 && part.driving_ns as f64 >= MOSTLY * part.total_ns as f64
 }
@@ -83,7 +83,7 @@ const EXPLAINS: f64 = 0.5;
 
 /// Of sections with their time above the usual those that none inside them explains; the largest first, of equals the
 /// first path.
-pub(in crate::rules) fn innermost(mut tails: Vec<(&SectionRow, u64)>) -> Vec<(&SectionRow, u64)> {
+pub(crate) fn innermost(mut tails: Vec<(&SectionRow, u64)>) -> Vec<(&SectionRow, u64)> {
     let all = tails.clone();
     tails.retain(|&(row, ns)| {
         let explains = |&&(inner, inner_ns): &&(&SectionRow, u64)| {
@@ -95,7 +95,7 @@ pub(in crate::rules) fn innermost(mut tails: Vec<(&SectionRow, u64)>) -> Vec<(&S
     tails
 }
 
-pub(in crate::rules) fn is_inside(inner: &str, outer: &str) -> bool {
+pub(crate) fn is_inside(inner: &str, outer: &str) -> bool {
     let (inner, outer) = (split(inner), split(outer));
     inner.len() > outer.len() && inner.starts_with(&outer)
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::longer::Longer;
+use crate::report::units::{duration, percent};
+use crate::rules::common::steps::Steps;
 use crate::summary::{InstanceRow, Summary};
 
 /// The others wait for at least so many times as long.
@@ -12,32 +14,32 @@ const LONGER: f64 = 1.5;
 const EXPLAINS: f64 = 0.5;
 
 /// A rank that comes last to what all ranks do together.
-pub(in crate::rules) struct Late<'a> {
-    pub(in crate::rules) rank: i64,
+pub(crate) struct Late<'a> {
+    pub(crate) rank: i64,
     /// What it communicates a step.
-    pub(in crate::rules) own_ns: u64,
+    pub(crate) own_ns: u64,
     /// What the others do, their mean.
-    pub(in crate::rules) others_ns: u64,
+    pub(crate) others_ns: u64,
     /// Of the communication of all ranks what they would do without if it took each as long as this one.
-    pub(in crate::rules) share: f64,
+    pub(crate) share: f64,
     /// What it does longer than the others in its steps, where that is most of its lateness.
-    pub(in crate::rules) longer: Option<Longer<'a>>,
+    pub(crate) longer: Option<Longer<'a>>,
     /// What it takes longer than the others between its steps, where that is most of its lateness, and more than in its steps.
-    pub(in crate::rules) between: Option<Between<'a>>,
+    pub(crate) between: Option<Between<'a>>,
 }
 
 /// Time of the late rank between its steps, by a step.
-pub(in crate::rules) struct Between<'a> {
-    pub(in crate::rules) own_ns: u64,
+pub(crate) struct Between<'a> {
+    pub(crate) own_ns: u64,
     /// The mean of the others.
-    pub(in crate::rules) others_ns: u64,
+    pub(crate) others_ns: u64,
     /// What most of it is, where that is known.
-    pub(in crate::rules) what: Option<What<'a>>,
+    pub(crate) what: Option<What<'a>>,
 }
 
 /// What a rank does between its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::rules) enum What<'a> {
+pub(crate) enum What<'a> {
     /// Steps of other modes.
     OtherSteps,
     /// Sections of a phase.
@@ -84,7 +86,7 @@ impl<'a> Between<'a> {
 
 impl<'a> Late<'a> {
     /// Where one rank communicates for much less time than each of the others, and works for longer.
-    pub(in crate::rules) fn of(summary: &'a Summary) -> Option<Self> {
+    pub(crate) fn of(summary: &'a Summary) -> Option<Self> {
         let ranks: Option<Vec<Row<'_>>> = summary.instances.iter().map(Row::of).collect();
         let mut ranks = ranks?;
         ranks.sort_by_key(|row| (row.waits_ns, row.rank));
@@ -117,6 +119,50 @@ impl<'a> Late<'a> {
             longer,
         })
     }
+
+    /// What to do about it, in words.
+    pub(crate) fn advice(&self, steps: &Steps<'_>) -> String {
+        let look = match (&self.between, &self.longer) {
+            (Some(between), _) => beside_its_steps(between),
+            (None, Some(longer)) => format!(
+                "{}: look at what differs there: its part of the data, its device, code that only it runs.",
+                longer.words(steps)
+            ),
+            (None, None) => {
+                "Look at what its step does before the exchange that takes longer than on the others: its part \
+                             of the data, its device, other programs on its host."
+                    .to_owned()
+            }
+        };
+        format!(
+            "Rank {} comes late and the others wait for it: it communicates for {} a step, the others for {} on average, \
+             and {} of this time is its lateness. {look}",
+            self.rank,
+            duration(self.own_ns),
+            duration(self.others_ns),
+            percent(self.share)
+        )
+    }
+}
+
+/// What to do about a rank that comes late because of what it does between its steps.
+fn beside_its_steps(between: &Between<'_>) -> String {
+    let what = match between.what {
+        Some(What::OtherSteps) => {
+            "most of that in steps of another mode, such as evaluation: let each rank do a part of these, or do them less \
+             often."
+                .to_owned()
+        }
+        Some(What::Phase(phase)) => format!(
+            "most of that in `{phase}`: let another thread do it while the steps go on, or each rank a part of it."
+        ),
+        None => "and no section tells what it does there: put sections around it.".into(),
+    };
+    format!(
+        "It is between its steps for {} a step and the others for {}, {what}",
+        duration(between.own_ns),
+        duration(between.others_ns)
+    )
 }
 
 /// One rank, in means of a step and what follows it up to the next.

@@ -1,19 +1,13 @@
 //! What a finding means among ranks that wait for each other: what one of them does without, the others need not wait
-//! for. No rule lives here, and which rank is slow as a whole is the business of `slow_rank`.
-
-use std::collections::BTreeSet;
+//! for. Which rank is slow as a whole is the business of `slow_rank`.
 
 use stepscope_core::Phase;
 
-use super::units::duration;
-use super::{Finding, Gain};
+use super::{is_waiting, together};
+use crate::report::finding::{Finding, Gain};
+use crate::report::units::duration;
 use crate::rules::Rule;
-use crate::summary::{InstanceRow, PhaseName, Summary};
-
-/// Whether it is a phase in which a rank waits for others.
-pub(crate) fn is_waiting(phase: &PhaseName) -> bool {
-    phase.is(Phase::Communication) || phase.is(Phase::Synchronization)
-}
+use crate::summary::{InstanceRow, Summary};
 
 /// From how many times the mean of all ranks on one of them is named.
 const NAMED_FROM: f64 = 1.5;
@@ -22,19 +16,8 @@ const NAMED_FROM: f64 = 1.5;
 const UNKNOWN_WAITS: &str = "is what ranks may wait for it on others, as no section of communication or \
                              synchronization tells how long they do";
 
-/// Those with steady steps, each with its rank: nothing where there are fewer than two, where it is not known which they are, and
-/// where they do steps of their own.
-pub(crate) fn together(summary: &Summary) -> Option<Vec<(i64, &InstanceRow)>> {
-    let with_steps = summary.instances.iter().filter(|row| row.steps.count > 0);
-    let rows: Vec<(i64, &InstanceRow)> =
-        with_steps.map(|row| Some((row.resource.rank?, row))).collect::<Option<_>>()?;
-    let names: BTreeSet<i64> = rows.iter().map(|row| row.0).collect();
-    let are_apart = summary.primary()?.are_steps_apart();
-    (rows.len() > 1 && names.len() == rows.len() && !are_apart).then_some(rows)
-}
-
 /// Ranks that do steps together.
-pub(super) struct Ranks<'a> {
+pub(crate) struct Ranks<'a> {
     /// Those with steady steps, each with its rank.
     rows: Vec<(i64, &'a InstanceRow)>,
     /// What one waits for others in a step and between steps, the mean; absent where no section tells it.
@@ -43,7 +26,7 @@ pub(super) struct Ranks<'a> {
 
 impl<'a> Ranks<'a> {
     /// Nothing where none do steps [`together`].
-    pub(super) fn of(summary: &'a Summary) -> Option<Self> {
+    pub(crate) fn of(summary: &'a Summary) -> Option<Self> {
         let rows = together(summary)?;
         let (mut sum_ns, mut steps) = (0u128, 0u128);
         for (_, row) in &rows {
@@ -66,7 +49,7 @@ impl<'a> Ranks<'a> {
     /// Of the mean step of all ranks the cause takes `c`. What a rank does without is at most its own part of the cause
     /// and what it waits for others, and in no step more than the cause takes on all `n` ranks together, so on average
     /// `c + min((n − 1)·c, w)` where `w` is the mean of what they wait; where that is not known, `n·c`.
-    pub(super) fn among(&self, rule: &Rule, mut finding: Finding) -> Finding {
+    pub(crate) fn among(&self, rule: &Rule, mut finding: Finding) -> Finding {
         if !rule.may_hold_up_ranks {
             return finding;
         }

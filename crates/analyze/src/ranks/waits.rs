@@ -1,21 +1,21 @@
 //! What ranks that do steps together wait for each other.
 
-use super::super::Steps;
-use crate::report::ranks::{is_waiting, together};
+use super::{is_waiting, together};
+use crate::rules::common::steps::Steps;
 use crate::summary::Summary;
 
 /// Ranks that do their steps together.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::rules) struct Others {
-    pub(in crate::rules) ranks: u64,
+pub(crate) struct RankWaits {
+    pub(crate) ranks: u64,
     /// What one waits for others in a step, at most: the exposed time of communication and synchronization less what the same
     /// calls would take if each took as long as the shortest, for which nobody had to be waited.
-    pub(in crate::rules) waits_ns: u64,
+    pub(crate) waits_ns: u64,
 }
 
-impl Others {
+impl RankWaits {
     /// Nothing where none do steps together, or only sums tell of these.
-    pub(in crate::rules) fn of(summary: &Summary, steps: &Steps<'_>) -> Option<Self> {
+    pub(crate) fn of(summary: &Summary, steps: &Steps<'_>) -> Option<Self> {
         let ranks = together(summary).filter(|_| steps.sums.is_none())?.len();
         let waiting = summary.sections.iter().filter(|row| row.phase.as_ref().is_some_and(is_waiting));
         let waited_ns = waiting.fold(0u64, |sum, row| {
