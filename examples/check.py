@@ -166,7 +166,7 @@ class Checker:
         told = f"{times['median_us'] / 1e3:.2f} ms a step"
         if seed == 1:
             told += "; " + self.crosscheck(profile, report)
-        summary, found = (json.loads(report)[key] for key in ("summary", "bottlenecks"))
+        summary, found = (json.loads(report)[key] for key in ("summary", "findings"))
         if summary["steps"] + summary["warmup_steps"] != times["steps"]:
             raise Failed(f"{example}: {times['steps']} steps were taken, the report has {summary['steps']}")
         found = [(finding["rule"], finding.get("section")) for finding in found if finding["rule"] != "step_jitter"]

@@ -65,7 +65,7 @@ fn quiet_demo(folder: &Path, seed: u32, options: &[&str]) -> (Value, f64) {
 }
 
 fn rules(report: &Value) -> Vec<&str> {
-    let findings = report["bottlenecks"].as_array().expect("a list of findings");
+    let findings = report["findings"].as_array().expect("a list of findings");
     findings.iter().filter_map(|finding| finding["rule"].as_str()).collect()
 }
 
@@ -137,7 +137,7 @@ fn assert_first(seed: u32, slow: &Value, plain: [&Plain; 2], unsure: f64, plant:
         println!("seed {seed}: {}: others left nothing to judge: {:?}", plant.rule, rules(slow));
         return None;
     }
-    let first = &slow["bottlenecks"][place.unwrap_or(0)];
+    let first = &slow["findings"][place.unwrap_or(0)];
     assert_eq!(first["rule"], plant.rule, "seed {seed}: {:?}", rules(slow));
     let named = first["section"].as_str().unwrap_or_default();
     assert!(named.contains(plant.section), "seed {seed}: {named}");
@@ -241,7 +241,7 @@ fn what_was_planted_comes_first_and_nothing_else() {
 /// A run with nothing planted, in which nothing is found of what could be, beyond what the machine took.
 fn unplanted_demo(folder: &Path, seed: u32) -> Plain {
     let (plain, unsure) = quiet_demo(folder, seed, &[]);
-    let found = plain["bottlenecks"].as_array().expect("a list of findings");
+    let found = plain["findings"].as_array().expect("a list of findings");
     for rule in ["input_bound", "slow_preprocessing", "memory_growth"] {
         let is_it = |it: &&Value| {
             it["rule"] == rule && it["severity"].as_f64().is_none_or(|severity| severity >= unsure * 100.0)

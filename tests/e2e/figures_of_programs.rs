@@ -66,7 +66,7 @@ fn of_waits_without_a_loader() {
     std::fs::write(&file, (1..=400).map(|at| waiting_step(at, 0, at)).collect::<String>()).expect("written");
     let report = report(&[&file]);
     // A step begins every 401 ms, and takes 14.8 ms on average.
-    let rules = [0, 1].map(|at: usize| &report["bottlenecks"][at]["rule"]);
+    let rules = [0, 1].map(|at: usize| &report["findings"][at]["rule"]);
     assert_eq!(rules, ["between_steps", "input_bound"]);
     compare_report(&folder, &file);
 }

@@ -79,7 +79,8 @@ fn killed_at_random_moments() {
 /// One statement about the end, without another that contradicts it.
 fn says_not_ended(folder: &Path, kill: u32) {
     let text = text(folder);
-    for said in ["The run did not end in order", "no loss was counted", "is missing and cannot be counted"] {
+    for said in ["The run did not finish cleanly", "no loss was counted", "is missing and cannot be counted"]
+    {
         assert!(text.contains(said), "kill {kill}: {said:?} is not in\n{text}");
     }
     for unsaid in ["none lost", "0 spans missing", "last second"] {
@@ -128,7 +129,7 @@ fn terminated() -> String {
     }
     assert_eq!(report["losses"]["emitted"], report["run"]["spans"]);
     let rules: Vec<&Value> =
-        report["bottlenecks"].as_array().expect("a list").iter().map(|b| &b["rule"]).collect();
+        report["findings"].as_array().expect("a list").iter().map(|b| &b["rule"]).collect();
     assert!(!rules.contains(&&Value::from("spans_lost")), "{rules:?}");
     let text = text(folder.path());
     assert!(text.contains("ended by SIGTERM") && text.contains("none lost"), "{text}");

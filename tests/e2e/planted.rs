@@ -96,7 +96,7 @@ pub(crate) fn recorded(arguments: &[&str], ring_bytes: Option<&str>) -> (String,
 }
 
 pub(crate) fn findings(report: &Value) -> &[Value] {
-    report["bottlenecks"].as_array().expect("a list of findings")
+    report["findings"].as_array().expect("a list of findings")
 }
 
 /// Mean time of all steps, warm-up included.

@@ -97,7 +97,7 @@ fn the_first_commands_end_in_reports() {
         assert!(example.contains(heading) && said.contains(heading), "{heading}: {said}");
     }
     let report = json(&profiles);
-    assert_eq!(report["bottlenecks"][0]["rule"], "input_bound", "found first");
+    assert_eq!(report["findings"][0]["rule"], "input_bound", "found first");
 
     // `--fail-on 20` makes findings of that severity exit with 1, and a limit above them does not.
     for (limit, code) in [("20", 1), ("100", 0)] {
@@ -136,7 +136,7 @@ fn explain_lists_the_rules_and_explains_one() {
     let list = output(&mut stepscope(&["explain"]));
     let rule = output(&mut stepscope(&["explain", "input_bound"]));
     assert!(list.contains("input_bound") && list.contains("step_jitter"), "{list}");
-    assert!(rule.contains("min_share"), "with its limits: {rule}");
+    assert!(rule.contains("moderate_share"), "with its limits: {rule}");
     assert!(readme().contains("`stepscope explain input_bound`"));
 }
 

@@ -104,7 +104,7 @@ fn a_thinned_run_is_judged_by_its_sums_and_says_so() {
     assert_eq!(number(&forward["total_ns"]), number(&section(&report, "step/forward")["total"]));
     // What was not read is not made up.
     assert_eq!(section(&report, "step/forward")["self_ns"], Value::Null);
-    assert_ne!(report["summary"]["input"]["verdict"], "not_enough_data");
+    assert_ne!(report["summary"]["input"]["verdict"], "unknown");
     assert_eq!(report["run"]["ended"], true);
     let text = text(&profiles);
     assert!(text.contains(&format!("{} of 3,000 steps were read. ", thousands(read))), "{text}");
@@ -146,7 +146,7 @@ fn a_run_at_basic_has_exact_sums_and_is_not_judged_by_phase() {
         (total("step/data_wait"), total("step"))
     );
     for (rule, state) in
-        [("input_bound", "found"), ("slow_preprocessing", "fine"), ("checkpoint_stalls", "not_enough_data")]
+        [("input_bound", "found"), ("slow_preprocessing", "fine"), ("checkpoint_stalls", "unknown")]
     {
         assert_eq!(answer(&report, rule)["state"], state, "{}", answer(&report, rule));
     }
@@ -166,8 +166,8 @@ fn a_run_without_phases_says_what_it_lacks() {
     std::fs::write(&file, lines).expect("the run is written");
     let report = report(&[&file]);
     assert_eq!(report["detailed_metrics"]["modes"][0]["all"]["count"], 60);
-    assert_eq!(report["summary"]["input"]["verdict"], "not_enough_data");
-    assert_eq!(answer(&report, "input_bound")["state"], "not_enough_data");
+    assert_eq!(report["summary"]["input"]["verdict"], "unknown");
+    assert_eq!(answer(&report, "input_bound")["state"], "unknown");
     // Where no phase says more, the section that takes the step's time is named itself.
     assert_eq!(number(&section(&report, "step/alpha")["in_steps"][0]["exposed_ns"]), 60 * 700_000);
     let text = text(&file);
@@ -212,7 +212,7 @@ fn a_full_disk_costs_spans_and_no_training() {
     assert!(dropped(&report, "write_failed") > 0, "{}", report["losses"]);
     assert_eq!(number(&section(&report, "step/forward")["count"]), 2 * STEPS, "the sums are exact");
     assert!(
-        report["bottlenecks"].as_array().is_some_and(|all| all.iter().any(|one| one["rule"] == "spans_lost"))
+        report["findings"].as_array().is_some_and(|all| all.iter().any(|one| one["rule"] == "spans_lost"))
     );
     let text = text(&profiles);
     assert!(text.contains("Check free space and permissions of the profile directory."), "{text}");
@@ -253,8 +253,8 @@ fn without_a_collector_the_directory_still_has_everything() {
     assert_covered(&report, "");
     // It is no finding about this input, and worth a note.
     let is_found =
-        report["bottlenecks"].as_array().is_some_and(|all| all.iter().any(|one| one["rule"] == "spans_lost"));
-    assert!(!is_found, "{}", report["bottlenecks"]);
+        report["findings"].as_array().is_some_and(|all| all.iter().any(|one| one["rule"] == "spans_lost"));
+    assert!(!is_found, "{}", report["findings"]);
     let text = text(&profiles);
     assert!(text.contains("spans were lost on the way to `otlp` (export_failed)"), "{text}");
     assert!(text.contains("OTEL_EXPORTER_OTLP_ENDPOINT"), "{text}");

@@ -231,8 +231,8 @@ class Findings(unittest.TestCase):
                         [...row.querySelectorAll('li')].map(item => item.textContent), [...row.querySelectorAll('data')].map(placeOf)])}))""")
                 notes = window.run("return [...document.querySelectorAll('#findings > ul > li')].map(one => one.textContent)")
                 others = window.run("return [...document.querySelectorAll('#rules tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))")
-            self.assertEqual(len(shown), len(report["bottlenecks"]), name)
-            for number, (one, finding) in enumerate(zip(shown, report["bottlenecks"])):
+            self.assertEqual(len(shown), len(report["findings"]), name)
+            for number, (one, finding) in enumerate(zip(shown, report["findings"])):
                 rules.add(finding["rule"])
                 self.assertEqual(plain(one["title"]), plain(finding["title"]))
                 about = plain(one["about"])
@@ -265,7 +265,7 @@ class Findings(unittest.TestCase):
         for (label, text, items, places), (_, key, value) in zip(rows, expected):
             context = (name, number, key, text, value)
             if isinstance(value, (int, float)) and not isinstance(value, bool):
-                self.assertEqual(places, [f"bottlenecks/{number}/evidence/{key}"], context)
+                self.assertEqual(places, [f"findings/{number}/evidence/{key}"], context)
                 self.assertTrue(says(text, key, value), context)
                 count += 1
                 continue
@@ -315,7 +315,7 @@ def explained(report, part, text, around):
         whole = sum(mode["steady_ns"] for mode in details["modes"])
         return any(words.says(text, mode["steady_ns"] / whole) for mode in details["modes"])
     if part == "findings":
-        return any(finding["predicted_gain"] and text == f"left): {plain(finding['predicted_gain']['because'] or '')}." for finding in report["bottlenecks"])
+        return any(finding["predicted_gain"] and text == f"left): {plain(finding['predicted_gain']['because'] or '')}." for finding in report["findings"])
     if part == "phases":
         return around == text and words.says(text, summary["unattributed_ns"] / summary["whole"]["total_ns"])
     if part == "distribution":

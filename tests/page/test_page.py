@@ -118,8 +118,8 @@ class Page(pages.OnePage):
                 self.assertEqual(f"sections/{number}/{name}" in places, section[name] is not None, name)
         for number, phase in enumerate(self.report["summary"]["phases"]):
             self.assertIn(f"summary/phases/{number}/exposed_ns", places)
-        for number, _ in enumerate(self.report["bottlenecks"]):
-            self.assertIn(f"bottlenecks/{number}/severity", places)
+        for number, _ in enumerate(self.report["findings"]):
+            self.assertIn(f"findings/{number}/severity", places)
         for number, example in enumerate(self.report["examples"]):
             self.assertIn(f"examples/{number}/duration_ns", places)
         verdict = self.report["summary"]["verdict"]
@@ -308,7 +308,7 @@ class Page(pages.OnePage):
 
     def test_findings_lead_to_their_plots(self):
         links = self.run_js("return [...document.querySelectorAll('.finding a.see')].map(one => one.getAttribute('href'))")
-        self.assertEqual(len(links), len(self.report["bottlenecks"]))
+        self.assertEqual(len(links), len(self.report["findings"]))
         for link in links:
             self.assertTrue(self.run_js("return Boolean(document.querySelector(arguments[0]))", link), link)
         self.browser.click(".finding a.see")
@@ -558,7 +558,7 @@ class Page(pages.OnePage):
         with browser.Browser(scripts=False) as bare:
             bare.open(self.page, ready=False)
             text = bare.run("return document.body.innerText")
-            for finding in self.report["bottlenecks"]:
+            for finding in self.report["findings"]:
                 self.assertIn(finding["title"].replace("`", ""), text.replace("\xa0", " "))
             for section in self.report["sections"]:
                 self.assertIn(section["path"], text)
@@ -673,7 +673,7 @@ class Marked(pages.OnePage):
         self.assertEqual(self.browser.messages(), [])
 
     def test_a_change_is_seen_among_the_steps(self):
-        at_ = next(number for number, one in enumerate(self.report["bottlenecks"]) if one["rule"] == "slower_since")
+        at_ = next(number for number, one in enumerate(self.report["findings"]) if one["rule"] == "slower_since")
         link = self.browser.run("return document.querySelector('#finding-' + arguments[0] + ' .see').getAttribute('href')", at_)
         self.assertEqual(link, "#plot-steps")
 

@@ -17,8 +17,8 @@ class Ranked(pages.OnePage):
     NAME = "ranked"
 
     def test_a_slow_rank_is_seen_beside_the_others(self):
-        [at_] = [number for number, one in enumerate(self.report["bottlenecks"]) if one["rule"] == "slow_rank"]
-        evidence = self.report["bottlenecks"][at_]["evidence"]
+        [at_] = [number for number, one in enumerate(self.report["findings"]) if one["rule"] == "slow_rank"]
+        evidence = self.report["findings"][at_]["evidence"]
         self.browser.open(self.page)
         self.browser.click(f"#finding-{at_} .see")
         self.assertIn("at=ranks", self.browser.run("return location.hash"))

@@ -1,15 +1,9 @@
-//! What can be set: thresholds of definitions and bounds of memory. Thresholds of findings are the rules'.
+//! What can be set: what is ranked, and bounds of memory. Thresholds of judgements are their subjects' and rules'.
 
 /// Settings of an analysis. Thresholds act in [`crate::Partial::finish`]; bounds act while folding, so that
 /// partials which are to be merged must have the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Below this many steady steps there is no verdict.
-    pub min_steps: u64,
-    /// Input share, in per cent, from which a run is moderately input bound.
-    pub input_moderate_percent: u64,
-    /// Input share, in per cent, from which it is highly input bound.
-    pub input_high_percent: u64,
     /// Calls that a section needs to be ranked among the most variable.
     pub min_calls: u64,
     /// Bounds of memory.
@@ -18,13 +12,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            min_steps: 20,
-            input_moderate_percent: 5,
-            input_high_percent: 20,
-            min_calls: 20,
-            bounds: Bounds::default(),
-        }
+        Self { min_calls: 20, bounds: Bounds::default() }
     }
 }
 

@@ -1,45 +1,26 @@
 //! From accumulators to a [`Summary`]: the only place where floats are made. Each part of the summary has a
 //! file of its own; this one picks the run and puts the parts together.
 
-mod aggregates;
-mod awaited;
-mod changes;
-mod coverage;
-mod critical;
-mod early;
-mod examples;
-mod held;
-mod input;
-mod lifetimes;
-mod memory;
-mod numbering;
-mod orphans;
-mod outside;
-mod pauses;
-mod periods;
-mod run;
-mod sections;
-mod series;
-mod shared;
-mod slowest;
-mod steps;
-
 use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
+use crate::between_steps::finish as between_steps;
+use crate::changepoints::finish as changes;
 use crate::config::Config;
-use crate::narrow::{narrow, narrow_signed};
-use crate::run::{InstanceAcc, RunAcc, RunKey};
+use crate::critical_path::finish as critical;
+use crate::exemplars::finish as examples;
+use crate::loaders::finish as input;
+use crate::memory::finish as memory;
+use crate::run::{InstanceAcc, RunAcc, RunKey, coverage_finish as coverage, finish as run};
+use crate::sections::finish as sections;
+use crate::steps::periodicity::finish as periods;
+use crate::steps::warmup_sections::finish as early;
+use crate::steps::{finish as steps, numbering, series_finish as series, step_gaps};
 use crate::summary::{
-    BatchSummary, Coverage, InputShare, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
+    BatchSummary, Coverage, InputFigures, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
     WaitSummary,
 };
-
-/// `part / whole`; 0 where there is nothing.
-fn share(part: u128, whole: u128) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
 
 /// A run that is asked for: all attempts of an id, or one.
 struct Wanted<'n> {
@@ -115,11 +96,11 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let steps = steps::Steady::of(run, &numbers, config);
     let periodic = periods::of(run, &steps, &coverage, &series);
     let mut modes = steps.modes(run, &periodic, config);
-    pauses::tell(run, &numbers, &mut modes);
+    step_gaps::tell(run, &numbers, &mut modes);
     let warm = early::Warm::of(run, &steps, &modes);
     warm.tell(&mut modes, &mut sections.rows);
     let primary = steps::primary(&modes);
-    let outside = outside::Outside::of(run, &steps, primary, config);
+    let outside = between_steps::Outside::of(run, &steps, primary, config);
     outside.tell(primary, &mut modes);
     let waits = run.driving_waits();
     let p95_ns = primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)?.steady.p95);
@@ -137,7 +118,6 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
                 &coverage,
                 state.is_ended() == Some(true) && !run.instances.values().any(|acc| acc.aggregates.is_cut),
             ),
-            config,
         ),
         outside: outside.rows(),
         beyond: outside.beyond(&sections.rows),
@@ -182,7 +162,7 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         coverage: Coverage::default(),
         instances: Vec::new(),
         modes: Vec::new(),
-        input: InputShare::default(),
+        input: InputFigures::default(),
         outside: Vec::new(),
         beyond: BTreeMap::new(),
         batches: BatchSummary::default(),

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use stepscope_model::{MetricPoint, Resource, Trace};
 
-use crate::aggregates::Point;
 use crate::config::Config;
-use crate::fold::Fold;
 use crate::run::{Instance, InstanceAcc, RunAcc, RunKey};
+use crate::sections::aggregates::Point;
+use crate::step_view::Fold;
 use crate::summary::Summary;
 
 pub use bytes::{PARTIAL_VERSION, PartialError};

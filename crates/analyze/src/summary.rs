@@ -2,45 +2,36 @@
 //! [`crate::Partial::finish`]; rules, reports and renderers read nothing else. How the figures are computed
 //! is in the modules that fold; what they mean for the user is the rules' business.
 
-mod change;
-mod coverage;
-mod critical;
-mod distribution;
-mod example;
-mod input;
-mod memory;
-mod period;
-mod phase;
-mod run;
-mod section;
-mod series;
-mod stats;
-mod step;
-
-pub(crate) use change::is_input_told;
-pub use change::{ChangeCause, ChangeKind, ChangeSection, StepChange};
-pub(crate) use change::{EXPLAINED_SHARE, stands_out};
-pub use coverage::{Coverage, Shortfall};
-pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
-pub use distribution::DurationBucket;
-pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane};
-pub use input::{
-    AfterWarmup, BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, SlowestProcess,
-    WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
+pub use crate::accumulate::stats::Stats;
+pub(crate) use crate::changepoints::summary::is_input_told;
+pub use crate::changepoints::summary::{ChangeCause, ChangeKind, ChangeSection, StepChange};
+pub(crate) use crate::changepoints::summary::{EXPLAINED_SHARE, stands_out};
+pub use crate::critical_path::summary::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
+pub use crate::exemplars::summary::{
+    Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane,
 };
-pub use memory::{
+pub use crate::loaders::summary::{
+    AfterWarmup, BatchSummary, HeldUp, InputFigures, LoaderRow, OutsideRow, SlowestProcess, WaitSummary,
+    WaitedBy, WhileAwaited, WorkerRow,
+};
+pub use crate::memory::summary::{
     HeldFigures, HeldPoint, HeldSection, HeldSeries, LateGrowth, MemorySummary, ProcessMemory, Trend,
     TrendPair,
 };
-pub use period::{PeriodCause, PeriodicSteps, StepPeriod};
-pub use phase::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
-pub use run::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
-pub use section::{Disagreement, FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
-pub use series::{
+pub use crate::phases::summary::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
+pub use crate::run::coverage::{Coverage, Shortfall};
+pub use crate::run::summary::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
+pub use crate::sections::summary::{
+    Disagreement, FigureSource, FigureSum, InSteps, SectionMemory, SectionRow,
+};
+pub use crate::steps::distribution::DurationBucket;
+pub use crate::steps::periodicity::summary::{PeriodCause, PeriodicSteps, StepPeriod};
+pub use crate::steps::series::{
     Gauge, PhasePoint, PhaseSeries, PhaseTime, SeriesPoint, StepSeries, ValuePoint, ValueSeries,
 };
-pub use stats::Stats;
-pub use step::{ModeSummary, Pause, SlowStep, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps};
+pub use crate::steps::summary::{
+    ModeSummary, Pause, SlowStep, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps,
+};
 
 use std::collections::BTreeMap;
 
@@ -70,8 +61,8 @@ pub struct Summary {
     pub instances: Vec<InstanceRow>,
     /// Steps by mode: train, eval, inference; modes without steps are left out.
     pub modes: Vec<ModeSummary>,
-    /// Whether the run waits for its input; about [`Self::primary`].
-    pub input: InputShare,
+    /// What goes into input; about [`Self::primary`].
+    pub input: InputFigures,
     /// What driving threads did between steps, by phase of the outermost section; longest total first.
     pub outside: Vec<OutsideRow>,
     /// What outermost sections took on driving threads before the steady steps, after the last one and beside them, by

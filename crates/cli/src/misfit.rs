@@ -8,16 +8,24 @@ use stepscope_analyze::rules;
 /// What is wrong with `text`, as the reader of TOML found it; its own words where the text is no TOML.
 pub(crate) fn words(text: &str, error: &toml::de::Error) -> String {
     let Some(at) = error.span() else { return error.to_string() };
-    let Some(what) = unknown(error).or_else(|| unfit(text, at.clone(), error)) else {
+    let before = text.get(..at.start).unwrap_or_default();
+    let what = unknown(before, error).or_else(|| unfit(text, at.clone(), error));
+    let Some(what) = what else {
         return error.to_string();
     };
-    let line = text.get(..at.start).unwrap_or_default().matches('\n').count() + 1;
+    let line = before.matches('\n').count() + 1;
     format!("line {line}: {what}")
 }
 
-/// A name that nothing has, and those that there are.
-fn unknown(error: &toml::de::Error) -> Option<String> {
+/// A name that nothing has, and those that there are, or its new name.
+fn unknown(before: &str, error: &toml::de::Error) -> Option<String> {
     let (name, known) = error.message().strip_prefix("unknown field ")?.split_once(", expected ")?;
+    let is_renamed = |(rule, old): (&str, &str)| {
+        name.trim_matches('`') == old && rule_before(before).is_some_and(|named| named.id == rule)
+    };
+    if let Some((.., new)) = rules::RENAMED.iter().find(|&&(rule, old, _)| is_renamed((rule, old))) {
+        return Some(format!("{name} is called `{new}` now"));
+    }
     let known = known.strip_prefix("one of ").unwrap_or(known);
     Some(format!("there is no {name}; there is {known}"))
 }
@@ -48,10 +56,14 @@ const fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
 }
 
+/// The rule that the text names last.
+fn rule_before(text: &str) -> Option<&'static rules::Rule> {
+    let named = rules::RULES.iter().filter_map(|rule| Some((text.rfind(rule.id)?, rule.id.len(), rule)));
+    named.max_by_key(|&(at, len, _)| (at, len)).map(|(.., rule)| rule)
+}
+
 /// The default of a threshold, of the rule that the text before it names last.
 fn default(key: &str, before: &str) -> Option<String> {
-    let named = rules::RULES.iter().filter_map(|rule| Some((before.rfind(rule.id)?, rule.id.len(), rule)));
-    let (_, _, rule) = named.max_by_key(|&(at, len, _)| (at, len))?;
-    let thresholds = rules::Config::default().thresholds(rule.id);
+    let thresholds = rules::Config::default().thresholds(rule_before(before)?.id);
     thresholds.into_iter().find(|threshold| threshold.key == key).map(|found| found.value)
 }

@@ -1,8 +1,17 @@
 //! The generic machinery of accumulators: how they merge, in any order and grouping, and stay bounded. What is accumulated
 //! is the subjects' business.
 
-mod merge;
-mod rules;
+pub(crate) mod distribution;
+pub(crate) mod median;
+pub(crate) mod merge;
+pub(crate) mod path_sums;
+pub(crate) mod postcard_values;
+pub(crate) mod residue_classes;
+pub(crate) mod rules;
+pub(crate) mod saturate;
+pub(crate) mod stats;
+pub(crate) mod step_series;
+pub(crate) mod time_buckets;
 
 pub(crate) use merge::{Latest, Merge, earliest, keep_smallest, smallest};
 pub(crate) use rules::*;

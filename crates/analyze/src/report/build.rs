@@ -5,45 +5,45 @@ use std::collections::BTreeSet;
 
 use stepscope_model::{IssueKind, ReadIssue};
 
-use super::ranks::Ranks;
 use super::{
-    Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Note, Overview, Reading, Report,
-    RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
+    Details, Dropped, Exported, Finding, FindingRow, Losses, Memory, Overview, Reading, Report, RuleState,
+    Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
-use crate::rules::{self, Config, RULES, Rule, Steps};
+use crate::loaders::InputShare;
+use crate::memory;
+use crate::ranks::Ranks;
+use crate::rules::{self, Config, RULES, Rule, Same, Steps};
 use crate::summary::Summary;
 
 /// The report on a run.
 #[must_use]
 pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
-    let mut bottlenecks = Vec::new();
+    let mut findings = Vec::new();
     let mut states = Vec::new();
+    let mut notes = Vec::new();
     let ranks = Ranks::of(summary);
-    // How long a run took is not known where its clock was set meanwhile.
-    let was_set = reading.issues.iter().any(|issue| issue.kind == IssueKind::ClockJump);
+    let was_clock_set = reading.issues.iter().any(|issue| issue.kind == IssueKind::ClockJump);
     for rule in RULES {
-        let said = match rule.id {
-            "between_steps" if was_set => {
-                Verdict::unknown("a clock was set: how long the run took is not known")
-            }
-            _ => (rule.check)(summary, config),
+        let verdict = if rule.needs_steady_clock && was_clock_set {
+            Verdict::unknown("a clock was set: how long the run took is not known")
+        } else {
+            (rule.check)(summary, config)
         };
-        let state = said.state();
-        let because = match said {
-            Verdict::Found(findings) => {
-                let among = |finding| match &ranks {
-                    Some(ranks) => ranks.among(rule, finding),
-                    None => finding,
-                };
-                bottlenecks.extend(findings.into_iter().map(|finding| bottleneck(rule, among(finding))));
-                None
-            }
-            Verdict::Fine { because } | Verdict::NotEnoughData { because } => Some(because),
+        let state = verdict.state();
+        let (found, because) = match verdict {
+            Verdict::Found(found) => (found, None),
+            Verdict::Fine { because } | Verdict::Unknown { because } => (Vec::new(), Some(because)),
         };
+        notes.push((rule.notes)(summary, config, &found));
+        let among = |finding| match &ranks {
+            Some(ranks) => ranks.among(rule, finding),
+            None => finding,
+        };
+        findings.extend(found.into_iter().map(|finding| row(rule, among(finding))));
         states.push(RuleState { rule: rule.id, state, because });
     }
-    said_once(&mut bottlenecks, &mut states);
-    order(&mut bottlenecks);
+    said_once(&mut findings, &mut states);
+    order(&mut findings);
     let Reading { mut inputs, mut issues } = reading;
     inputs.sort();
     issues.sort();
@@ -53,15 +53,16 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         inputs,
         losses: losses(summary),
         run: run(summary),
-        summary: overview(summary, &bottlenecks, &issues),
+        summary: overview(summary, config, &findings, &issues),
         read_issues: issues,
         sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
         examples: summary.examples.clone(),
-        notes: notes(summary, config),
-        bottlenecks,
-        leaks: rules::memory_growth::leaks(summary, config),
-        memory: memory(summary),
+        // The last rules are about the recording, which qualifies everything else.
+        notes: notes.into_iter().rev().flatten().collect(),
+        findings,
+        leaks: memory::leaks(summary, &config.memory_growth),
+        memory: memory_of(summary),
         gpu: None,
         ranks: summary.instances.clone(),
         comparison: None,
@@ -69,23 +70,13 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
     }
 }
 
-/// What the recording lacks comes first: it qualifies everything else.
-fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
-    let mut notes = rules::spans_lost::notes(summary);
-    notes.extend(rules::slow_rank::notes(summary));
-    notes.extend(rules::between_steps::notes(summary));
-    notes.extend(rules::memory_growth::notes(summary));
-    notes.extend(rules::slow_section::notes(summary, config));
-    notes
-}
-
-fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
+fn row(rule: &Rule, finding: Finding) -> FindingRow {
     let mut id = rule.id.to_owned();
     if let Some(about) = finding.section.as_ref().or(finding.phase.as_ref()) {
         id.push(':');
         id.push_str(about);
     }
-    Bottleneck {
+    FindingRow {
         id,
         rule: rule.id,
         r#type: rule.kind,
@@ -104,29 +95,25 @@ fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
 /// Share of what a finding costs from which another one of the same cause says it.
 const SAYS_IT: f64 = 0.75;
 
-/// Leaves out findings of which another one says the cause: that some steps take longer where the slow calls of one
-/// section or a change are most of it, and that a section takes long where its slow calls do, by themselves or as those that
-/// make steps vary. What stays says what it
-/// stands for.
-fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
-    let direct =
-        |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
-    let is_cause = |cause: &Bottleneck, other: &Bottleneck| {
-        let is_its = match (cause.rule, other.rule) {
+/// Leaves out findings of rules that yield to another one which says the cause, and most of what it costs. What stays says
+/// what it stands for.
+fn said_once(findings: &mut Vec<FindingRow>, states: &mut [RuleState]) {
+    let direct = |row: &FindingRow| row.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
+    let is_cause = |cause: &FindingRow, other: &FindingRow| {
+        let yields_to = rules::find(other.rule).map_or(&[][..], |rule| rule.yields_to);
+        let is_about_same = |same| match same {
             // What takes longer before the steps is none of what they vary by.
-            ("slow_calls" | "slower_since", "step_jitter") => {
-                cause.phase == other.phase && cause.evidence.get("wait_before_ns").is_none()
-            }
-            ("slow_calls" | "step_jitter", "slow_section") => cause.section == other.section,
-            _ => false,
+            Same::Phase => cause.phase == other.phase && cause.evidence.get("wait_before_ns").is_none(),
+            Same::Section => cause.section == other.section,
         };
+        let is_its = yields_to.iter().any(|its| its.rule == cause.rule && is_about_same(its.same));
         is_its && direct(cause) >= SAYS_IT * direct(other)
     };
-    let found = bottlenecks.clone();
-    let cause_of = |other: &Bottleneck| found.iter().find(|cause| is_cause(cause, other));
-    bottlenecks.retain(|other| cause_of(other).is_none());
-    for cause in bottlenecks.iter_mut() {
-        let is_said = |other: &&Bottleneck| cause_of(other).is_some_and(|said| said.id == cause.id);
+    let found = findings.clone();
+    let cause_of = |other: &FindingRow| found.iter().find(|cause| is_cause(cause, other));
+    findings.retain(|other| cause_of(other).is_none());
+    for cause in findings.iter_mut() {
+        let is_said = |other: &&FindingRow| cause_of(other).is_some_and(|said| said.id == cause.id);
         let rules: Vec<&str> = found.iter().filter(is_said).map(|other| other.rule).collect();
         if !rules.is_empty() {
             cause.evidence = std::mem::take(&mut cause.evidence).with("stands_for", rules);
@@ -135,7 +122,7 @@ fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
     for state in states.iter_mut() {
         let mut its = found.iter().filter(|finding| finding.rule == state.rule);
         if let Some(cause) = its.find_map(cause_of)
-            && !bottlenecks.iter().any(|finding| finding.rule == state.rule)
+            && !findings.iter().any(|finding| finding.rule == state.rule)
         {
             let because = format!("what it finds is said by `{}`", cause.id);
             (state.state, state.because) = (Verdict::fine("").state(), Some(because));
@@ -146,10 +133,9 @@ fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
 /// By severity, which for what takes time is the share that the cause itself takes, then by that share, largest
 /// first, then by id. Rules may say several things about nothing in particular: a number after the id tells them
 /// apart.
-fn order(bottlenecks: &mut [Bottleneck]) {
-    let gain =
-        |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
-    bottlenecks.sort_by(|a, b| {
+fn order(findings: &mut [FindingRow]) {
+    let gain = |row: &FindingRow| row.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
+    findings.sort_by(|a, b| {
         let by_severity = b.severity.total_cmp(&a.severity);
         by_severity.then_with(|| gain(b).total_cmp(&gain(a))).then_with(|| match a.id.cmp(&b.id) {
             Ordering::Equal => a.title.cmp(&b.title),
@@ -157,12 +143,12 @@ fn order(bottlenecks: &mut [Bottleneck]) {
         })
     });
     let mut seen = BTreeSet::new();
-    for bottleneck in bottlenecks {
+    for row in findings {
         let mut number = 1;
-        let plain = bottleneck.id.clone();
-        while !seen.insert(bottleneck.id.clone()) {
+        let plain = row.id.clone();
+        while !seen.insert(row.id.clone()) {
             number += 1;
-            bottleneck.id = format!("{plain}#{number}");
+            row.id = format!("{plain}#{number}");
         }
     }
 }
@@ -229,11 +215,11 @@ fn run(summary: &Summary) -> Run {
     }
 }
 
-fn overview(summary: &Summary, bottlenecks: &[Bottleneck], issues: &[ReadIssue]) -> Overview {
+fn overview(summary: &Summary, config: &Config, findings: &[FindingRow], issues: &[ReadIssue]) -> Overview {
     let mode = summary.primary();
     Overview {
-        verdict: verdict::sentence(summary, bottlenecks, issues),
-        input: summary.input,
+        verdict: verdict::sentence(summary, &config.input_bound, findings, issues),
+        input: InputShare::of(summary.input, &config.input_bound),
         mode: mode.map(|mode| mode.mode.as_str()),
         steps: mode.map_or(0, |mode| mode.steady.count),
         warmup_steps: mode.map_or(0, |mode| mode.warmup.steps),
@@ -252,7 +238,7 @@ fn overview(summary: &Summary, bottlenecks: &[Bottleneck], issues: &[ReadIssue])
     }
 }
 
-fn memory(summary: &Summary) -> Option<Memory> {
+fn memory_of(summary: &Summary) -> Option<Memory> {
     let memory = &summary.memory;
     let at_steps = memory.live.is_some() || memory.rss.is_some() || memory.by_section.is_some();
     let known = at_steps || !memory.processes.is_empty();

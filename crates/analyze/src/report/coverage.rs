@@ -3,7 +3,8 @@
 use stepscope_core::LossReason;
 
 use super::units::{count, things};
-use crate::summary::{Coverage, Shortfall};
+use crate::losses::lost::elsewhere;
+use crate::summary::{Coverage, Shortfall, Summary};
 
 /// `1,000 of 20,000 steps were read`; absent where nobody counted more than were read.
 pub(crate) fn read(coverage: &Coverage) -> Option<String> {
@@ -63,4 +64,46 @@ pub(crate) fn parts_advice(coverage: &Coverage) -> &'static str {
             "read all files of the run, and have a collector that samples keep whole traces"
         }
     }
+}
+
+/// What qualifies figures where not all steps and sections were read, and what other inputs lack, sentences.
+pub(crate) fn notes(summary: &Summary) -> Vec<String> {
+    let coverage = &summary.coverage;
+    let mut texts = Vec::new();
+    if let Some(read) = read(coverage) {
+        texts.push(format!(
+            "{read}. {} Counts, totals and quantiles of sections are those of all steps; rates, step times and \
+             phases those of the steps read.",
+            unread_because(coverage)
+        ));
+    }
+    if let Some((whole, all)) = coverage.partly_whole().filter(|&(whole, _)| whole > 0) {
+        texts.push(format!(
+            "{} of {} were read with all their sections, the others {}. Phases and own times are those of the \
+             whole ones, taken to be typical; for more of them, {}.",
+            count(whole),
+            things(all, "step", "steps"),
+            parts_because(coverage),
+            parts_advice(coverage)
+        ));
+    }
+    let unplaced = summary.losses.unplaced;
+    if unplaced > 0 {
+        texts.push(format!(
+            "{} in no row of the sections: what was around {} was not read (it was still open when the run stopped, or \
+             was lost), and could be one of several.",
+            things(unplaced, "section is", "sections are"),
+            if unplaced == 1 { "it" } else { "them" }
+        ));
+    }
+    texts.extend(elsewhere(summary).map(|row| {
+        format!(
+            "{} lost on the way to `{}` ({}). This input came another way and does not lack them. {}",
+            things(row.spans, "span was", "spans were"),
+            row.sink,
+            row.reason.map_or("for an unknown reason", LossReason::as_str),
+            row.reason.map_or("", LossReason::advice)
+        )
+    }));
+    texts
 }

@@ -10,7 +10,7 @@ use super::units::percent;
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum BottleneckType {
+pub enum FindingType {
     /// Computation takes the time.
     Compute,
     /// Memory grows or runs out.
@@ -33,7 +33,7 @@ pub enum BottleneckType {
     Recording,
 }
 
-impl BottleneckType {
+impl FindingType {
     /// The name in the JSON report.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -243,7 +243,7 @@ pub fn rounded(value: f64, decimals: i32) -> f64 {
 }
 
 /// One thing that a rule found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Finding {
     /// One sentence, the figure that matters in it.
     pub title: String,
@@ -263,6 +263,17 @@ pub struct Finding {
     pub predicted_gain: Option<Gain>,
 }
 
+/// Worth knowing, and not a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// The rule it comes from.
+    pub rule: &'static str,
+    /// Section it is about.
+    pub section: Option<String>,
+    /// A sentence.
+    pub text: String,
+}
+
 /// What a rule says about a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
@@ -274,20 +285,20 @@ pub enum Verdict {
         because: String,
     },
     /// It cannot know.
-    NotEnoughData {
+    Unknown {
         /// What is missing, and how to get it.
         because: String,
     },
 }
 
 impl Verdict {
-    /// `found`, `fine` or `not_enough_data`.
+    /// `found`, `fine` or `unknown`.
     #[must_use]
     pub const fn state(&self) -> &'static str {
         match self {
             Self::Found(_) => "found",
             Self::Fine { .. } => "fine",
-            Self::NotEnoughData { .. } => "not_enough_data",
+            Self::Unknown { .. } => "unknown",
         }
     }
 
@@ -297,10 +308,10 @@ impl Verdict {
         Self::Fine { because: because.into() }
     }
 
-    /// [`Self::NotEnoughData`].
+    /// [`Self::Unknown`].
     #[must_use]
     pub fn unknown(because: impl Into<String>) -> Self {
-        Self::NotEnoughData { because: because.into() }
+        Self::Unknown { because: because.into() }
     }
 }
 

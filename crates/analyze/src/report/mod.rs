@@ -4,9 +4,8 @@
 
 mod build;
 pub(crate) mod coverage;
-mod finding;
+pub(crate) mod finding;
 pub(crate) mod names;
-pub(crate) mod ranks;
 pub mod units;
 mod verdict;
 
@@ -16,19 +15,20 @@ use serde::Serialize;
 use stepscope_core::SectionKind;
 use stepscope_model::{IssueKind, ReadIssue};
 
-pub use crate::rules::memory_growth::{Leak, LeakVerdict};
+pub use crate::loaders::{InputShare, InputVerdict};
+pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, Coverage, CriticalPath, Disagreement, Example, HeldSeries, InputShare, InstanceRow, Limit,
-    ModeSummary, OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory,
-    SectionRow, Stats, StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, Coverage, CriticalPath, Disagreement, Example, HeldSeries, InstanceRow, Limit, ModeSummary,
+    OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats,
+    StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
-    BottleneckType, Evidence, Finding, Gain, GainMethod, TimeBase, Verdict, rounded, severity,
+    Evidence, Finding, FindingType, Gain, GainMethod, Note, TimeBase, Verdict, rounded, severity,
 };
 
 /// Version of the JSON form: raised when a field changes its meaning or goes away, not when one is added.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The schema of the JSON form (JSON Schema, draft 2020-12).
 pub const SCHEMA: &str = include_str!("../../schema/report.schema.json");
@@ -79,7 +79,7 @@ pub struct Report {
     /// Steps with their spans: the first, the median, the slowest of each mode.
     pub examples: Vec<Example>,
     /// Findings by severity, direct share of their gain, id.
-    pub bottlenecks: Vec<Bottleneck>,
+    pub findings: Vec<FindingRow>,
     /// What is worth knowing and not a finding.
     pub notes: Vec<Note>,
     /// Memory that grows.
@@ -126,7 +126,7 @@ impl Report {
     /// The highest severity of its findings.
     #[must_use]
     pub fn max_severity(&self) -> Option<f64> {
-        self.bottlenecks.iter().map(|bottleneck| bottleneck.severity).max_by(f64::total_cmp)
+        self.findings.iter().map(|row| row.severity).max_by(f64::total_cmp)
     }
 }
 
@@ -274,13 +274,13 @@ pub struct Overview {
 
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bottleneck {
+pub struct FindingRow {
     /// Identity within the report, stable over runs: the rule and what it is about.
     pub id: String,
     /// The rule that found it.
     pub rule: &'static str,
     /// What it is about.
-    pub r#type: BottleneckType,
+    pub r#type: FindingType,
     /// 0 to 100.
     pub severity: f64,
     /// One sentence.
@@ -297,17 +297,6 @@ pub struct Bottleneck {
     pub recommendation: String,
     /// What doing it can bring.
     pub predicted_gain: Option<Gain>,
-}
-
-/// Worth knowing, and not a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Note {
-    /// The rule it comes from.
-    pub rule: &'static str,
-    /// Section it is about.
-    pub section: Option<String>,
-    /// A sentence.
-    pub text: String,
 }
 
 /// Memory over the steps.
@@ -361,7 +350,7 @@ pub struct Details {
 pub struct RuleState {
     /// The rule.
     pub rule: &'static str,
-    /// `found`, `fine` or `not_enough_data`.
+    /// `found`, `fine` or `unknown`.
     pub state: &'static str,
     /// Why it is fine, or what is missing; null where something was found.
     pub because: Option<String>,

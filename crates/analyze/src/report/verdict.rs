@@ -1,13 +1,14 @@
 //! The first sentence of a report: whether the run waits for its input, and where its time goes.
 
-use stepscope_core::{Phase, SectionKind};
+use stepscope_core::SectionKind;
 use stepscope_model::ReadIssue;
 
 use super::units::{percent, things};
-use super::{Bottleneck, BottleneckType, coverage, doubtful_files};
+use super::{FindingRow, FindingType, doubtful_files};
+use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
 use crate::rules::Steps;
 use crate::rules::common::program::Recorder;
-use crate::summary::{FigureSource, InputVerdict, ModeSummary, PhaseName, Summary};
+use crate::summary::{ModeSummary, PhaseName, Summary};
 
 /// Severity from which a finding stands in the sentence.
 const NOTABLE: f64 = 10.0;
@@ -15,11 +16,16 @@ const NOTABLE: f64 = 10.0;
 const PHASES_NAMED: usize = 2;
 
 /// The sentence, and what makes it doubtful.
-pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck], issues: &[ReadIssue]) -> String {
+pub(super) fn sentence(
+    summary: &Summary,
+    thresholds: &Thresholds,
+    findings: &[FindingRow],
+    issues: &[ReadIssue],
+) -> String {
     if !summary.found {
         return "Nothing to report: the input holds no run.".into();
     }
-    format!("{}{}", judgement(summary, bottlenecks), doubt(issues))
+    format!("{}{}", judgement(summary, thresholds, findings), doubt(issues))
 }
 
 /// That figures may be wrong, where what was read may be.
@@ -34,7 +40,7 @@ fn doubt(issues: &[ReadIssue]) -> String {
     format!(" Figures may be wrong: {which} (see Recording).")
 }
 
-fn judgement(summary: &Summary, bottlenecks: &[Bottleneck]) -> String {
+fn judgement(summary: &Summary, thresholds: &Thresholds, findings: &[FindingRow]) -> String {
     let Some(mode) = summary.primary() else {
         let steps = summary.sections.iter().filter(|row| row.kind == SectionKind::Step);
         let counted = steps.fold(0u64, |sum, row| sum.saturating_add(row.stats.count));
@@ -46,69 +52,38 @@ fn judgement(summary: &Summary, bottlenecks: &[Bottleneck]) -> String {
         }
         return format!("No steps were found: {}.", Recorder::of(summary).mark_steps());
     };
-    let share = percent(summary.input.share.unwrap_or(0.0));
     // Something worse comes first.
-    let worst = bottlenecks.first().filter(|found| found.severity >= NOTABLE);
-    let other = bottlenecks
-        .first()
-        .filter(|found| !matches!(found.r#type, BottleneckType::DataLoading | BottleneckType::Preprocessing));
-    match summary.input.verdict {
-        InputVerdict::High | InputVerdict::Moderate if may_be_chance(bottlenecks) => {
-            let input = goes_into(summary, &share);
-            let once = "a good part of it in one step, which may be chance";
-            match worst {
-                Some(found) => format!("{}; {input}, {once}.", clause(found)),
-                None => format!("Perhaps input bound: {input}, {once}."),
-            }
-        }
+    let worst = findings.first().filter(|found| found.severity >= NOTABLE);
+    let input = InputShare::of(summary.input, thresholds);
+    if let Some(degree) = input.verdict.words() {
+        let is_input = |kind| matches!(kind, FindingType::DataLoading | FindingType::Preprocessing);
+        let input = goes_into(summary);
+        return match findings.first().filter(|found| !is_input(found.r#type)) {
+            Some(found) => format!("{}; {}, too: {input}.", clause(found), lower(degree)),
+            None => format!("{degree}: {input}."),
+        };
+    }
+    if input.verdict == InputVerdict::Unknown {
+        let unjudged = unjudged(summary, mode, thresholds);
         // Losses are why nothing can be said, and stand in that sentence.
-        InputVerdict::NotEnoughData => {
-            match worst.filter(|found| found.r#type != BottleneckType::Recording) {
-                Some(found) => format!("{}; {}", clause(found), lower(&unjudged(summary, mode))),
-                None => unjudged(summary, mode),
-            }
-        }
-        InputVerdict::High | InputVerdict::Moderate => {
-            let degree =
-                if summary.input.verdict == InputVerdict::High { "Input" } else { "Moderately input" };
-            match other {
-                Some(found) => {
-                    format!(
-                        "{}; {} bound, too: {}.",
-                        clause(found),
-                        lower(degree),
-                        goes_into(summary, &share)
-                    )
-                }
-                None => format!("{degree} bound: {}.", goes_into(summary, &share)),
-            }
-        }
-        InputVerdict::No => {
-            let of = Steps::of(summary, 1).map_or("the time", |steps| steps.base().as_str());
-            let by = Steps::of(summary, 1).map_or("", |steps| steps.by());
-            match worst {
-                // Waiting for batches that are others'.
-                Some(found) if found.r#type == BottleneckType::DataLoading => found.title.clone(),
-                Some(found) => format!("Not input bound, but: {}", lower(&found.title)),
-                None => format!("Not input bound: {share} of {of} is input{by}{}.", rest(summary, mode)),
-            }
+        return match worst.filter(|found| found.r#type != FindingType::Recording) {
+            Some(found) => format!("{}; {}", clause(found), lower(&unjudged)),
+            None => unjudged,
+        };
+    }
+    match worst {
+        Some(found) => found.title.clone(),
+        None => {
+            let steps = Steps::of(summary, 1);
+            let (of, by) = steps.map_or(("the time", ""), |steps| (steps.base().as_str(), steps.by()));
+            let share = percent(input.share.unwrap_or(0.0));
+            format!("Not input bound: {share} of {of} is input{by}{}.", rest(summary, mode))
         }
     }
 }
 
-/// Whether no finding about the input is one for the sentence, and one only because what it is about may be chance.
-fn may_be_chance(bottlenecks: &[Bottleneck]) -> bool {
-    let is_about_input = |found: &&Bottleneck| {
-        matches!(found.r#type, BottleneckType::DataLoading | BottleneckType::Preprocessing)
-    };
-    let about_input: Vec<&Bottleneck> = bottlenecks.iter().filter(is_about_input).collect();
-    let is_capped =
-        |found: &&Bottleneck| found.predicted_gain.as_ref().is_some_and(|gain| gain.severity() >= NOTABLE);
-    about_input.iter().all(|found| found.severity < NOTABLE) && about_input.iter().any(is_capped)
-}
-
 /// The title of a finding as the first part of a sentence.
-fn clause(found: &Bottleneck) -> &str {
+fn clause(found: &FindingRow) -> &str {
     found.title.strip_suffix('.').unwrap_or(&found.title)
 }
 
@@ -120,72 +95,6 @@ fn lower(sentence: &str) -> String {
         return sentence.to_owned();
     }
     first.to_lowercase().chain(letters).collect()
-}
-
-/// Why the input could not be judged.
-fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
-    let needed = summary.input.min_steps;
-    if summary.input.steps < needed {
-        let read = coverage::read(&summary.coverage).map(|read| format!("; {read}"));
-        // What is seen so far is no verdict, and still the first thing to look at.
-        let so_far = summary.input.share.filter(|share| *share >= WORTH_SAYING);
-        return format!(
-            "Too few steps to judge: {} after warm-up, {} are needed{}.{}",
-            summary.input.steps,
-            needed,
-            read.unwrap_or_default(),
-            so_far.map_or_else(String::new, |share| format!(
-                " So far {} of their time is input.",
-                percent(share)
-            ))
-        );
-    }
-    if mode.whole.steps == 0 && summary.input.source == FigureSource::Spans {
-        return format!(
-            "The steps {}, so it cannot be said what they wait for: {}.",
-            coverage::parts_because(&summary.coverage),
-            coverage::parts_advice(&summary.coverage)
-        );
-    }
-    if !mode.has_phases() && summary.outside.iter().all(|row| row.phase.is_none()) {
-        return "No section names a phase, so it cannot be said what the steps wait for: give sections a phase, or \
-                a name that implies one, such as `data_wait`."
-            .into();
-    }
-    "The steps take no time: nothing to judge.".into()
-}
-
-/// Share of the time that input takes from which a run of too few steps says it.
-const WORTH_SAYING: f64 = 0.05;
-
-/// Share of the input time from which one part of it is said to be all.
-const NEARLY_ALL: f64 = 0.9;
-
-/// What most of the input time is: `47 % of the step time is spent waiting for batches`.
-fn goes_into(summary: &Summary, share: &str) -> String {
-    const KINDS: [(&[Phase], &str, &str); 3] = [
-        (&[Phase::DataWait], "is spent waiting for batches", "waiting for batches"),
-        (&[Phase::DataLoading], "goes into loading data", "loading data"),
-        (
-            &[Phase::Preprocessing, Phase::Augmentation, Phase::Collate],
-            "goes into preparing data",
-            "preparing data",
-        ),
-    ];
-    let Ok(steps) = Steps::of(summary, 1) else { return format!("{share} of the time is input") };
-    let (of, by) = (steps.base().as_str(), steps.by());
-    let costs = KINDS.map(|(phases, verb, noun)| (steps.exposed_ns(phases), verb, noun));
-    let all = costs.iter().fold(0, |sum: u64, &(ns, ..)| sum.saturating_add(ns));
-    // Of equals the first.
-    match costs.into_iter().rev().max_by_key(|&(ns, ..)| ns) {
-        Some((ns, verb, _)) if ns as f64 >= NEARLY_ALL * all as f64 => {
-            format!("{} of {of} {verb}{by}", percent(steps.share(ns)))
-        }
-        Some((ns, _, noun)) => {
-            format!("{share} of {of} is input, {} {noun}{by}", percent(steps.share(ns)))
-        }
-        None => format!("{share} of {of} is input{by}"),
-    }
 }
 
 /// `; forward 48 %, backward 41 %`.

@@ -1,51 +1,26 @@
 //! Rule `between_steps`: time passes between steps that no phase explains.
 
-use stepscope_core::{Mode, Phase};
+use stepscope_core::Mode;
 
-use super::common::apart;
-use super::common::once::{longer_ns, severity_without};
 use super::common::taken::MOST_OF_CHANCE;
-use super::common::when::when;
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
+use crate::between_steps::{Between, apart, place, places, read_of, what_to_do};
+use crate::report::finding::{Finding, FindingType, Verdict};
 use crate::report::names;
-use crate::report::units::{count, duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, TimeBase, Verdict, rounded};
-use crate::summary::{Pause, PhaseName, SectionRow, StepNumbers, Summary};
+use crate::report::units::{count, duration, percent, things};
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     id: "between_steps",
     since: "0.1.0",
     name: "Time between steps",
-    kind: BottleneckType::Compute,
+    kind: FindingType::Compute,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Time between steps in which no section is recorded, or sections that name no phase, or one that no other rule \
-                judges.",
-        why: "The steps' own times do not show it: a run whose steps take 20 ms each can take twice as long as all of \
-              them together.",
-        how: "The time from the start of each process' first step after warm-up to the end of its last one, less its \
-              steps, those of other modes among them. What the outermost sections on threads that drive steps \
-              take in it is taken off: those with a phase that other rules judge, or that is the model's own work, and those \
-              without one, or with `compile`, `host_to_device`, `device_to_host`, `other` or a phase of the program's own, \
-              which this rule tells apart; nothing is recorded in the rest. Nothing is said of time in which lost sections may \
-              have been, and where sections that it tells apart last a quarter longer than all of it, as some do that \
-              go on after the last step. The section named is the longest one of these that is in no step, if it \
-              takes at least half of that time; its calls before the first step after warm-up and after the last step do not count. Where the median time from a step to the next, of those that each process did first, \
-              is at most half of the mean, few pauses make it; where at most three of them are at least half of it, even if all \
-              sections between steps were in them, their places are told. Steps that overlap are not judged, nor is a run in which a clock was set, and where \
-              processes do steps of the same numbers at other times, a note says so. Where one pause, or one call of the section, \
-              takes more than a quarter of the time above the usual one, which may be chance, the severity is that of the rest, or \
-              9; so it is at most where nothing is recorded between steps of inference, which may wait for requests. The gain takes \
-              all of the time away.",
-        advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io`), \
-                 so that the rules about it can judge it; then leave it out, do it less often, or do it on another \
-                 thread. Where nothing is recorded, begin with sections around all that the loop does from the end of \
-                 one step to the start of the next.",
-        example: "48 % of the time passes between steps in sections without a phase.\n\
-                  \x20   dump: 200 times, 19.2 ms each\n\
-                  Let a thread of its own write what `dump` does.",
-    },
+    needs_steady_clock: true,
+    notes: |summary, _, _| apart::note(summary, RULE.id).into_iter().collect(),
+    page: include_str!("between_steps.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -73,9 +48,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::unknown("when steps ran is not known");
     }
     if summary.instances.iter().any(|row| row.steps_overlap) {
-        return Verdict::unknown(
-            "steps run at the same time, on several threads: what passes between those of each is not known",
-        );
+        return Verdict::unknown("steps overlap on several threads: what is between them is not known");
     }
     let is_much = |ns: u64| between.share(ns) >= thresholds.min_share;
     if is_much(between.left_ns) && between.outside_ns > between.left_ns.saturating_add(between.left_ns / 4) {
@@ -109,125 +82,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     })
 }
 
-/// Phases whose time between steps no other rule judges, and which are no work of the model's.
-const UNJUDGED: [Phase; 4] = [Phase::Compile, Phase::HostToDevice, Phase::DeviceToHost, Phase::Other];
-
-/// Whether sections of this phase are told here, as those without one are.
-fn is_own(phase: Option<&PhaseName>) -> bool {
-    match phase {
-        Some(PhaseName::Known(phase)) => UNJUDGED.contains(phase),
-        Some(PhaseName::Custom(_)) | None => true,
-    }
-}
-
-/// Where steps of the same numbers lie apart in time.
-pub(crate) fn notes(summary: &Summary) -> Option<Note> {
-    apart::note(summary, RULE.id)
-}
-
-/// Read steps and all there were, where some are missing: by what processes counted, or else by their numbers.
-fn read_of(summary: &Summary, steps: &Steps<'_>) -> Option<(u64, u64)> {
-    let (mode, coverage) = (steps.mode, &summary.coverage);
-    let by_numbers = || {
-        let (first, last) = mode.step_range.filter(|_| mode.numbers == StepNumbers::Unique)?;
-        let all = last.saturating_sub(first).saturating_add(1);
-        // Steps of other modes may be counted along.
-        let read = summary.modes.iter().fold(0u64, |sum, row| sum.saturating_add(row.all.count));
-        (coverage.recorded_steps.is_none() && all > read).then_some((read, all))
-    };
-    coverage.partly_read().or_else(by_numbers)
-}
-
-/// The time between the steady steps, over all processes.
-struct Between<'a> {
-    /// From the first step to the last one.
-    elapsed_ns: u64,
-    /// Of it, neither in steps nor in outermost sections of phases that others judge.
-    left_ns: u64,
-    /// The other outermost sections, some of which may reach beyond the last step.
-    outside_ns: u64,
-    /// Whether some of these have a phase.
-    has_phases: bool,
-    /// What they take of `left_ns`.
-    unnamed_ns: u64,
-    /// In none.
-    unrecorded_ns: u64,
-    /// All outermost sections, some of which may reach beyond the last step.
-    recorded_ns: u64,
-    /// The median time from a step to the next one, the longest of all processes; absent where one does not know it.
-    usual_gap_ns: Option<u64>,
-    /// The section that takes most of `unnamed_ns`.
-    section: Option<&'a SectionRow>,
-}
-
-impl<'a> Between<'a> {
-    fn of(summary: &'a Summary, steps: &Steps<'_>) -> Self {
-        let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
-        let elapsed_ns = sum(&mut summary.instances.iter().map(|row| row.throughput.elapsed_ns));
-        let others_ns = sum(&mut summary.instances.iter().map(|row| row.other_steps_ns));
-        let between_ns = elapsed_ns.saturating_sub(steps.mode.steady_ns).saturating_sub(others_ns);
-        let outside = |is_meant: bool| {
-            let rows = summary.outside.iter().filter(move |row| is_own(row.phase.as_ref()) == is_meant);
-            sum(&mut rows.map(|row| row.stats.total))
-        };
-        let (named_ns, unnamed_ns) = (outside(false), outside(true));
-        let left_ns = between_ns.saturating_sub(named_ns);
-        Self {
-            elapsed_ns,
-            left_ns,
-            outside_ns: unnamed_ns,
-            has_phases: summary.outside.iter().any(|row| row.phase.is_some() && is_own(row.phase.as_ref())),
-            unnamed_ns: unnamed_ns.min(left_ns),
-            unrecorded_ns: left_ns.saturating_sub(unnamed_ns),
-            recorded_ns: named_ns.saturating_add(unnamed_ns),
-            usual_gap_ns: summary
-                .instances
-                .iter()
-                .map(|row| row.usual_gap_ns)
-                .collect::<Option<Vec<_>>>()
-                .and_then(|gaps| gaps.into_iter().max()),
-            section: longest(summary, unnamed_ns),
-        }
-    }
-
-    fn share(&self, ns: u64) -> f64 {
-        ns as f64 / self.elapsed_ns.max(1) as f64
-    }
-
-    fn gain(&self, ns: u64, steps: &Steps<'_>) -> Option<Gain> {
-        let gain = Gain::upper_bound(steps.per_step(ns), steps.per_step(self.elapsed_ns))?;
-        Some(gain.of(TimeBase::TrainingTime))
-    }
-
-    fn evidence(&self, ns: u64, steps: &Steps<'_>) -> Evidence {
-        Evidence::new()
-            .with("between_share", rounded(self.share(ns), 6))
-            .with("between_ns", ns)
-            .with("elapsed_ns", self.elapsed_ns)
-            .with("steps", steps.count())
-    }
-}
-
-/// The section that no other rule judges, in no step, that takes longest between steps, where that is at least half of
-/// `all_ns`: of those around each other the outermost.
-fn longest(summary: &Summary, all_ns: u64) -> Option<&SectionRow> {
-    let is_meant = |row: &&SectionRow| row.is_part() && is_own(row.phase.as_ref()) && row.in_steps.is_empty();
-    let between = |row: &SectionRow| {
-        row.stats.total.saturating_sub(summary.beyond.get(&row.path).copied().unwrap_or(0))
-    };
-    let rows = summary.sections.iter().filter(is_meant).map(|row| (between(row), row));
-    let rows = rows.filter(|&(ns, _)| ns <= all_ns && ns >= all_ns / 2 && ns > 0);
-    // Of equals the first path, which is the shorter one of two around each other.
-    let longest = rows.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.path.cmp(&a.1.path)));
-    longest.map(|(_, row)| row)
-}
-
 fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     let ns = between.unnamed_ns;
     let gain = between.gain(ns, steps)?;
     let section = between.section;
     let phase = section.and_then(|row| row.phase.as_ref());
-    let longer = section.and_then(|row| longer_ns(&row.stats));
     let what = section.map_or_else(
         || "Give the sections between steps a phase, do it less often".into(),
         |row| {
@@ -246,7 +105,7 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
             percent(between.share(ns)),
             if between.has_phases { "that no other rule judges" } else { "without a phase" }
         ),
-        severity: severity_without(&gain, ns, [longer]),
+        severity: gain.severity(),
         section: section.map(|row| row.path.clone()),
         phase: phase.map(|phase| phase.as_str().to_owned()),
         rank: None,
@@ -259,32 +118,6 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     })
 }
 
-const REQUESTS: &str = " Where the steps serve requests they wait for them here, and that is no loss.";
-
-const SEVERAL_RUNS: &str = " Steps share their numbers: the input may hold several runs of the program, and the time \
-                            between these.";
-
-/// The longest pauses, as few as make at least half of `ns`, even if all sections between steps were in them.
-fn places<'a>(ns: u64, between: &Between<'_>, steps: &Steps<'a>, processes: u64) -> Option<&'a [Pause]> {
-    let outside_ns = between.recorded_ns.saturating_add(ns / 2);
-    let pauses = steps.mode.pauses.as_slice();
-    (1..=pauses.len()).filter_map(|few| pauses.get(..few)).find(|few| {
-        let all_ns = few.iter().fold(0u64, |sum, pause| sum.saturating_add(pause.pause_ns));
-        all_ns.saturating_mul(processes) >= outside_ns
-    })
-}
-
-/// Where a pause is, and how long: `after step 299 (1 min 00 s, 2.40 s into the run)`.
-fn place(pause: &Pause, summary: &Summary) -> String {
-    let after = match pause.step_numbers {
-        1 => format!("after step {}", count(pause.step)),
-        many => {
-            format!("in steps {} to {}", count(pause.step), count(pause.step.saturating_add(many - 1)))
-        }
-    };
-    format!("{after} ({})", when(summary, pause.start_ns, pause.pause_ns))
-}
-
 fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Option<Finding> {
     let ns = between.unrecorded_ns;
     let gain = between.gain(ns, steps)?;
@@ -292,12 +125,6 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
     let usual_ns = between.usual_gap_ns.filter(|usual_ns| usual_ns.saturating_mul(2) <= mean_ns);
     let processes = summary.instances.iter().filter(|row| row.steps.count > 0).count() as u64;
     let few = usual_ns.and_then(|_| places(ns, between, steps, processes));
-    // As much of the longest pause as is in no section, wherever these are.
-    let longest = steps.mode.pauses.first().map(|pause| {
-        let usual_ns = between.usual_gap_ns.unwrap_or(0);
-        let longer_ns = pause.pause_ns.saturating_sub(usual_ns).saturating_mul(processes);
-        longer_ns.saturating_sub(between.recorded_ns)
-    });
     let what = match (usual_ns, few) {
         (None, _) => "where nothing is recorded".into(),
         (Some(_), None) => "in few pauses in which nothing is recorded".into(),
@@ -307,54 +134,16 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
         (Some(_), Some(some)) => format!("where nothing is recorded: most of it in {} pauses", some.len()),
     };
     let may_be_requests = steps.mode.mode == Mode::Inference;
-    let severity = severity_without(&gain, ns, [longest]);
-    let mut recommendation = what_to_do(ns, usual_ns, few, steps, summary);
-    if may_be_requests {
-        recommendation.push_str(REQUESTS);
-    }
     Some(Finding {
         title: format!("{} of the time passes between steps, {what}.", percent(between.share(ns))),
-        severity: if may_be_requests { severity.min(MOST_OF_CHANCE) } else { severity },
-        section: None,
-        phase: None,
-        rank: None,
+        severity: if may_be_requests { gain.severity().min(MOST_OF_CHANCE) } else { gain.severity() },
         evidence: between
             .evidence(ns, steps)
             .with_known("usual_gap_ns", between.usual_gap_ns)
             .with_known("longest_pause_ns", few.and_then(|few| few.first()).map(|pause| pause.pause_ns))
             .with_known("longest_pause_after_step", few.and_then(|few| few.first()).map(|pause| pause.step)),
-        recommendation,
+        recommendation: what_to_do(ns, usual_ns, few, steps, summary),
         predicted_gain: Some(gain),
+        ..Finding::default()
     })
-}
-
-/// What to do about time in which nothing is recorded; `few` are the pauses that make most of it.
-fn what_to_do(
-    ns: u64,
-    usual_ns: Option<u64>,
-    few: Option<&[Pause]>,
-    steps: &Steps<'_>,
-    summary: &Summary,
-) -> String {
-    let mean_ns = steps.per_step(ns);
-    match (usual_ns, few) {
-        (Some(usual_ns), Some(few)) => format!(
-            "From the end of a step to the start of the next it is usually {}, but not {}: look at what the program and its \
-             machine did there (saving, evaluation, a job that was suspended), and put sections around it.",
-            duration(usual_ns),
-            listed(few.iter().map(|pause| place(pause, summary)))
-        ),
-        (Some(usual_ns), None) => format!(
-            "From the end of a step to the start of the next it is usually {}, and {} in all: look for what the loop \
-             does now and then, such as saving or evaluation, and put sections around it.{}",
-            duration(usual_ns),
-            duration(ns),
-            if steps.mode.numbers == StepNumbers::Repeated { SEVERAL_RUNS } else { "" }
-        ),
-        (None, _) => format!(
-            "Put sections around what the loop does from the end of a step to the start of the next, {} on average: \
-             loading, logging, saving, evaluation.",
-            duration(mean_ns)
-        ),
-    }
 }

@@ -3,43 +3,21 @@
 
 use stepscope_core::Phase;
 
-use super::common::late::{Between, Late, What};
-use super::common::waits::Wait;
-use super::{Config, Doc, Rule, loader_bound};
+use super::{Config, Rule, loader_bound};
+use crate::phases::waits::PhaseWait;
+use crate::ranks::Late;
+use crate::report::finding::{FindingType, Verdict, rounded, severity};
 use crate::report::units::{bytes, duration, percent};
-use crate::report::{BottleneckType, Verdict, rounded, severity};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     id: "communication_waits",
     since: "0.1.0",
     name: "Communication waits",
-    kind: BottleneckType::Communication,
-    may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Exchange between ranks that the training thread waits for: time of that thread in phase \
-                `communication`, or waiting for such sections on other threads, inside steps and between them.",
-        why: "Communication that other work hides costs nothing; the rest is added to every step, and grows with the \
-              number of ranks.",
-        how: "The exposed time of the phase (the training thread is inside it, or has nothing else to do than to wait \
-              for it on another thread, and no copy and no kernel runs), divided by the time of the steps plus that of \
-              input and communication between them, warm-up excluded. What was hidden is the phase's time on any \
-              thread less that. Where too few steps were read with their sections, their sums tell it, on whatever \
-              thread, and the finding says so. One rank is late, and named, where it communicates for at most two thirds as \
-              long as each of the others and works for longer than any; its lateness is what all would do without if it \
-              took each of them as long as this one. The phase that it is in for longer than the others, by more than in any other \
-              and by half of its lateness at least, is told with it, or what it takes longer between its steps, where that is more. The gain takes all of it away: an exchange cannot be left out, but it \
-              can be hidden; where `loader_bound` finds that ranks wait for batches meanwhile, that is no part of the severity; with a late rank it is what the others communicate, since all do without that where it is no \
-              longer late. Where the calls of one step, on all ranks, or one between steps are more than a quarter of the time above usual ones, which may be chance, the severity is \
-              that of the rest, or 9. The limit is that of the profiler of TensorBoard.",
-        advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
-                 accumulation) or less (lower precision, compression); join many small messages to few large ones. \
-                 Where single calls take long and the others do not, one rank is late, and the others wait for it.",
-        example: "38 % of the step time goes into communication that nothing hides.\n\
-                  \x20   step/all_reduce: 3.8 ms a step, 1 call a step\n\
-                  Exchanged during the backward pass, the step took 6.4 ms instead of 10.0 ms.",
-    },
+    kind: FindingType::Communication,
+    page: include_str!("communication_waits.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -55,8 +33,13 @@ const WHAT: &str = "communication that nothing hides";
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.communication_waits;
-    let wait = match Wait::of(summary, Phase::Communication, WHAT, thresholds.min_share, thresholds.min_steps)
-    {
+    let wait = match PhaseWait::judged(
+        summary,
+        Phase::Communication,
+        WHAT,
+        thresholds.min_share,
+        thresholds.min_steps,
+    ) {
         Ok(wait) => wait,
         Err(verdict) => return verdict,
     };
@@ -69,7 +52,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             loader_bound::RULE.id
         )
     } else {
-        late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| wait_for(late, &wait))
+        late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| late.advice(&wait.steps))
     };
     let between = late.as_ref().and_then(|late| late.between.as_ref());
     let longer = late.as_ref().and_then(|late| late.longer).filter(|_| between.is_none());
@@ -107,50 +90,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     verdict
 }
 
-fn wait_for(late: &Late<'_>, wait: &Wait<'_>) -> String {
-    let look = match (&late.between, &late.longer) {
-        (Some(between), _) => beside_its_steps(between),
-        (None, Some(longer)) => format!(
-            "{}: look at what differs there: its part of the data, its device, code that only it runs.",
-            longer.words(&wait.steps)
-        ),
-        (None, None) => {
-            "Look at what its step does before the exchange that takes longer than on the others: its part \
-                         of the data, its device, other programs on its host."
-                .to_owned()
-        }
-    };
-    format!(
-        "Rank {} comes late and the others wait for it: it communicates for {} a step, the others for {} on average, \
-         and {} of this time is its lateness. {look}",
-        late.rank,
-        duration(late.own_ns),
-        duration(late.others_ns),
-        percent(late.share)
-    )
-}
-
-/// What to do about a rank that comes late because of what it does between its steps.
-fn beside_its_steps(between: &Between<'_>) -> String {
-    let what = match between.what {
-        Some(What::OtherSteps) => {
-            "most of that in steps of another mode, such as evaluation: let each rank do a part of these, or do them less \
-             often."
-                .to_owned()
-        }
-        Some(What::Phase(phase)) => format!(
-            "most of that in `{phase}`: let another thread do it while the steps go on, or each rank a part of it."
-        ),
-        None => "and no section tells what it does there: put sections around it.".into(),
-    };
-    format!(
-        "It is between its steps for {} a step and the others for {}, {what}",
-        duration(between.own_ns),
-        duration(between.others_ns)
-    )
-}
-
-fn advice(wait: &Wait<'_>, thresholds: &Thresholds) -> String {
+fn advice(wait: &PhaseWait<'_>, thresholds: &Thresholds) -> String {
     let mut advice = format!(
         "Let the exchange run while the backward pass goes on: {} a step is waited for",
         duration(wait.per_step_ns())

@@ -1,42 +1,21 @@
 //! Rule `deep_prefetch`: far more batches are made ahead than the steps need. Queues that are too short make steps wait,
 //! which `input_bound` tells.
 
-use stepscope_core::SectionKind;
-
 use super::common::program::Recorder;
-use super::{Config, Doc, Rule, Steps, TOLD};
+use super::{Config, Rule, Steps, TOLD};
+use crate::loaders::Queue;
+use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded, severity};
 use crate::report::units::{bytes, count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
-use crate::steps::WAITING;
-use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary};
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     id: "deep_prefetch",
     since: "0.1.0",
     name: "Prefetch too deep",
-    kind: BottleneckType::Memory,
-    may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Loaders that are always many batches ahead of steps that never wait for one.",
-        why: "Each finished batch in the queue holds its memory, and none of them makes a step faster. Where samples are \
-              chosen by what the model has learnt, they are chosen early.",
-        how: "The median number of finished batches when one is taken, and how long it lay there, as the waits for batches \
-              of `stepscope::Loader` carry them. A finding needs a queue that is deep absolutely and by the number of \
-              workers, steps that hardly wait, and a large part of the queue that the run never needed: by so many batches fewer \
-              ahead each one was still finished before it was taken, since as many more lay there, or it lay there for as many \
-              steps (95th percentile). Warm-up does not count, nor does what is taken while threads that have just begun fill \
-              the queue. Of several loaders each is judged by itself: by the waits that name it, which \
-              hold up steps and what is between them, and by its own workers. What the queue holds is that number times what making a batch leaves \
-              allocated, where allocations are counted. It costs memory and no time, so that the severity is small and \
-              no time is predicted to be gained. For how long the loaders waited for a place in the queue stands beside \
-              it, where batches say it.",
-        advice: "Make fewer batches ahead, as many as the run needed and two for each worker at least. Keep the depth where \
-                 single batches that take much longer than the others are still to come.",
-        example: "Loaders are 64 batches ahead of steps that do not wait.\n\
-                  \x20   64 batches of 12 MB lie in the queue for 0.6 s\n\
-                  With 8 batches the program held 672 MB less, at the same step time.",
-    },
+    kind: FindingType::Memory,
+    page: include_str!("deep_prefetch.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -61,9 +40,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
-    let mut queues = Queue::all(summary, &steps);
-    // The deepest first, of equals the first name.
-    queues.sort_by(|a, b| b.depth.cmp(&a.depth).then_with(|| a.name.cmp(&b.name)));
+    let queues = Queue::all(summary, &steps);
     let Some(deepest) = queues.first() else {
         let how = match Recorder::of(summary) {
             Recorder::Stepscope => "; wrap the loader with `stepscope::Loader`",
@@ -85,75 +62,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if found.is_empty() { Verdict::fine(deepest.words(thresholds)) } else { Verdict::Found(found) }
 }
 
-/// A loader's queue, or that of all loaders where waits do not name theirs.
-struct Queue<'a> {
-    /// Of several loaders its name.
-    name: Option<&'a str>,
-    depth: u64,
-    time_ns: Option<u64>,
-    /// Batches of it that no step ever needed.
-    unused: Option<u64>,
-    /// Share of the steps' time for which they wait for its batches.
-    waiting: f64,
-    workers: Option<u64>,
-    /// Share of their time for which its workers wait for a place in it.
-    slot_wait_share: Option<f64>,
-    /// The section that makes its batches, where it is known.
-    section: Option<&'a SectionRow>,
-    /// What making one leaves allocated, where no other loader shares that section.
-    batch_bytes: Option<u64>,
-}
-
-impl<'a> Queue<'a> {
-    fn all(summary: &'a Summary, steps: &Steps<'_>) -> Vec<Self> {
-        let loaders = &summary.batches.loaders;
-        let many = |row: &LoaderRow| row.workers_at_once;
-        let of = |row: &'a LoaderRow| Self::of_loader(summary, row, many(row), steps);
-        let named: Vec<Self> = loaders.iter().filter_map(of).collect();
-        if loaders.len() > 1 && !named.is_empty() {
-            return named;
-        }
-        let Some(depth) = summary.waits.depth.p50 else { return Vec::new() };
-        // Of several of which waits do not say which is theirs, the one that waits most.
-        let shares = loaders.iter().filter_map(|row| row.slot_wait_share);
-        vec![Self {
-            name: None,
-            depth,
-            time_ns: summary.waits.queue.p50,
-            unused: unused(&summary.waits),
-            waiting: steps.share(steps.exposed_ns(WAITING)),
-            workers: loaders.iter().filter_map(many).max(),
-            slot_wait_share: shares.max_by(f64::total_cmp),
-            section: largest_batch(summary, None),
-            batch_bytes: largest_batch(summary, None).and_then(kept_bytes),
-        }]
-    }
-
-    /// Of one of several loaders; absent where no wait names it and says how deep its queue was.
-    fn of_loader(
-        summary: &'a Summary,
-        row: &'a LoaderRow,
-        workers: Option<u64>,
-        steps: &Steps<'_>,
-    ) -> Option<Self> {
-        let own = largest_batch(summary, Some(&row.name));
-        // (Waits are known with warm-up, so the time is that of all steps, and of the input between them.)
-        let all_ns = steps.mode.all.total.saturating_add(summary.input.between_ns);
-        let waiting = row.held_up_ns(steps.mode.mode) as f64 / all_ns.max(1) as f64;
-        Some(Self {
-            name: Some(&row.name),
-            depth: row.waits.depth.p50?,
-            time_ns: row.waits.queue.p50,
-            unused: unused(&row.waits),
-            // No longer than steps wait at all.
-            waiting: waiting.min(steps.share(steps.exposed_ns(WAITING))),
-            workers,
-            slot_wait_share: row.slot_wait_share,
-            section: own.or_else(|| shared_batch(summary)),
-            batch_bytes: own.and_then(kept_bytes),
-        })
-    }
-
+impl Queue<'_> {
     /// From how many batches on it is deep.
     fn enough(&self, thresholds: &Thresholds) -> u64 {
         let by_workers = thresholds.min_depth_per_worker.saturating_mul(self.workers.unwrap_or(0));
@@ -209,8 +118,6 @@ impl<'a> Queue<'a> {
             title,
             severity: severity(thresholds.severity),
             section: self.section.map(|row| row.path.clone()),
-            phase: None,
-            rank: None,
             evidence: Evidence::new()
                 .with_known("loader", self.name)
                 .with("queue_depth_p50", self.depth)
@@ -229,32 +136,7 @@ impl<'a> Queue<'a> {
                 count(self.unused.unwrap_or(0)),
                 full.unwrap_or_default()
             ),
-            predicted_gain: None,
+            ..Finding::default()
         }
     }
-}
-
-/// Batches of the usual queue that the run never needed. One place at least is in use.
-fn unused(waits: &WaitSummary) -> Option<u64> {
-    waits.unused.zip(waits.depth.p50).map(|(unused, depth)| unused.min(depth.saturating_sub(1)))
-}
-
-/// The section that makes most batches; of equals the first path. Of one of several loaders only where it has the loader's
-/// name: others share theirs.
-fn largest_batch<'a>(summary: &'a Summary, loader: Option<&str>) -> Option<&'a SectionRow> {
-    let is_its =
-        |row: &&SectionRow| row.kind == SectionKind::Batch && loader.is_none_or(|loader| row.name == loader);
-    summary.sections.iter().rev().filter(is_its).max_by_key(|row| row.stats.count)
-}
-
-/// The section that makes all batches, where it is one.
-fn shared_batch(summary: &Summary) -> Option<&SectionRow> {
-    let mut rows = summary.sections.iter().filter(|row| row.kind == SectionKind::Batch);
-    rows.next().filter(|_| rows.next().is_none())
-}
-
-/// What making a batch leaves allocated; absent where allocations are not counted.
-fn kept_bytes(row: &SectionRow) -> Option<u64> {
-    let memory = row.memory?;
-    memory.alloc_bytes.saturating_sub(memory.free_bytes).checked_div(memory.spans).filter(|&bytes| bytes > 0)
 }

@@ -2,36 +2,20 @@
 
 use stepscope_core::{Mode, Phase};
 
-use super::{Config, Doc, Rule, Steps, TOLD};
+use super::{Config, Rule, Steps, TOLD};
+use crate::ranks::Evaluating;
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
-use crate::summary::{InstanceRow, Summary};
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     id: "evaluation_stalls",
     since: "0.1.0",
     name: "Evaluation stalls",
-    kind: BottleneckType::Io,
-    may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Evaluation steps (`step!(n, mode = eval)`) beside the training that wait for batches, load or prepare them, or read \
-                and write, and input between them.",
-        why: "The other rules judge the steps of training. Training stands still while evaluation runs, and evaluation is often given \
-              no loader threads of its own, since it is rare; with many held-out samples it is not short.",
-        how: "The exposed time of these phases in the evaluation steps, divided by the time of training steps, of the input between \
-              them, and of evaluation steps, warm-up of both excluded: what the finding calls the training time. Input between \
-              evaluation steps counts with them where it says that it is for these, as waits of `stepscope::batches` and of a \
-              `Loader` do. Where only some \
-              ranks evaluate, it is theirs, as the others wait for them meanwhile; the gain is that of their steps. Evaluation that is \
-              a section and no steps is not judged, only told: its input between steps is counted as evaluation, and inside of a training step \
-              as that step's.",
-        advice: "Load evaluation's batches in threads of their own, as those of training; read and prepare the held-out samples \
-                 once, and keep them; evaluate on fewer of them, or less often.",
-        example: "21 % of the training time goes into data_wait in evaluation steps.\n\
-                  \x20   eval_step/data_wait: 500 times, 12 ms each\n\
-                  With two loader threads for them, too, the run took 41 min instead of 52 min.",
-    },
+    kind: FindingType::Io,
+    page: include_str!("evaluation_stalls.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -144,54 +128,3 @@ fn without_steps(summary: &Summary, training: &Steps<'_>, thresholds: &Threshold
 }
 
 const SHARED: &str = " The other ranks may wait for it meanwhile: let each evaluate a part of the samples.";
-
-/// The processes that do the evaluation steps.
-struct Evaluating {
-    /// Time of their training steps and of the input between these.
-    training_ns: u64,
-    /// How many training steps.
-    steps: u64,
-    /// Their ranks, where only a part of all processes evaluates.
-    ranks: Option<Vec<Option<i64>>>,
-}
-
-impl Evaluating {
-    /// By what processes do between their training steps; all of them where none does it there.
-    fn of(summary: &Summary, training: &Steps<'_>) -> Self {
-        let rows = || summary.instances.iter().filter(|row| row.steps.count > 0);
-        let these: Vec<&InstanceRow> = rows().filter(|row| row.other_steps_ns > 0).collect();
-        if these.is_empty() || these.len() == rows().count() {
-            return Self { training_ns: training.total_ns(), steps: training.count(), ranks: None };
-        }
-        let between_ns = |row: &InstanceRow| {
-            let input = row.phases_between_steps.iter().filter(|time| time.phase.is_input());
-            let per_step_ns = input.fold(0u64, |sum, time| sum.saturating_add(time.exposed_ns));
-            per_step_ns.saturating_mul(row.steps.count)
-        };
-        let sum = |of: &dyn Fn(&InstanceRow) -> u64| {
-            these.iter().fold(0, |sum, row| u64::saturating_add(sum, of(row)))
-        };
-        Self {
-            training_ns: sum(&|row| row.steps.total.saturating_add(between_ns(row))),
-            steps: sum(&|row| row.steps.count),
-            ranks: Some(these.iter().map(|row| row.resource.rank).collect()),
-        }
-    }
-
-    /// The only one of them.
-    fn one(&self) -> Option<i64> {
-        match self.ranks.as_deref()? {
-            [one] => *one,
-            _ => None,
-        }
-    }
-
-    /// Whose time it is, as a part of a sentence; empty where it is that of all.
-    fn words(&self) -> String {
-        match (&self.ranks, self.one()) {
-            (None, _) => String::new(),
-            (Some(_), Some(rank)) => format!(" of rank {rank}"),
-            (Some(_), None) => " of the ranks that evaluate".into(),
-        }
-    }
-}

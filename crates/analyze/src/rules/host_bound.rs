@@ -3,37 +3,20 @@
 
 use stepscope_core::{PhaseClass, SectionKind};
 
-use super::common::once::{severity_without, unattributed_ns};
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::units::{duration, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "host_bound",
     since: "0.1.0",
     name: "Host bound",
-    kind: BottleneckType::Compute,
+    kind: FindingType::Compute,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Steps that are held up by host code of the step itself, between its sections: neither input nor any stage \
-                of training.",
-        why: "Where a step does not wait for input and is slow all the same, what is left is the loop around the stages: \
-              bookkeeping, allocation, launches, logging. Nobody looks there, since it has no name.",
-        how: "The time of the critical path on which the step's own span is, nested sections excluded, and no more than the \
-              step's thread was in no section, divided by the time of the steps and the input between them, warm-up excluded. The \
-              stages have to be known (one of forward, backward, optimizer and so on), and phases have to cover a good part \
-              of the step: else regular stages cannot be told from the loop around them. The share of input stands beside it, so that the larger of both is seen. \
-              Where one of the slowest step numbers has more than a quarter of that time above the usual, on all ranks, which may be \
-              chance, the severity is that of the rest, or 9. The limit is that from which TensorFlow's profiler calls a program \
-              highly host bound.",
-        advice: "Give the parts of the loop sections of their own to see which it is; then do it less often, in another \
-                 thread, or not at all.",
-        example: "Host bound: 34 % of the step time is code of the step between its sections.\n\
-                  \x20   step: 1.2 ms a step, input 2 %\n\
-                  Without a copy of the parameters, it took 2.4 ms instead of 3.5 ms.",
-    },
+    page: include_str!("host_bound.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -103,10 +86,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             percent(share),
             steps.base().as_str()
         ),
-        severity: severity_without(&gain, other_ns, [unattributed_ns(&steps)]),
+        severity: gain.severity(),
         section: step.map(|row| row.path.clone()),
-        phase: None,
-        rank: None,
         evidence: Evidence::new()
             .with("own_share", rounded(share, 6))
             .with("own_per_step_ns", own_ns)
@@ -119,5 +100,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             duration(own_ns)
         ),
         predicted_gain: Some(gain),
+        ..Finding::default()
     }])
 }

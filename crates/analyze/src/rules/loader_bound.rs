@@ -1,11 +1,12 @@
 //! Rule `loader_bound`: the loaders of ranks that wait for each other are busy all the time. What a step waits for its own batch
 //! is the business of `input_bound`.
 
-use super::common::others::Others;
-use super::input_bound::{self, Judged};
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
+use crate::loaders::LoaderJudgement;
+use crate::loaders::cpu_contention::CpuContention;
+use crate::ranks::RankWaits;
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::units::percent;
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
 use crate::summary::Summary;
 
@@ -13,27 +14,11 @@ pub(super) const RULE: Rule = Rule {
     id: "loader_bound",
     since: "0.1.0",
     name: "Loader bound",
-    kind: BottleneckType::DataLoading,
+    kind: FindingType::DataLoading,
     // What others wait is in its own gain.
-    may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Loaders of all ranks that are busy all the time, of ranks that wait for each other: for batches, though little \
-                of that is waiting for a batch of their own.",
-        why: "Ranks that exchange gradients take as long for a step as the last of them. Where that is another one from step to \
-              step, the one whose batch comes late, all others wait in communication, and of the more ranks the \
-              smaller a part is seen as waiting for batches. A faster network makes nothing faster, nor does a better rank.",
-        how: "The loader that steps wait for most, or the one that limits it (see `input_bound`), is busy for nearly all of the \
-              time of its workers after warm-up, does not wait for places in the queue, and its queue has run empty: so no \
-              step can come sooner than its batches do. What ranks wait for each other is the exposed time of communication and \
-              synchronization less what as many calls of the shortest duration take. In no step the ranks wait for more than \
-              what all of them wait for their batches, so that of n ranks whose steps wait for batches for c on average and for each \
-              other for w, c + min((n - 1) c, w) is a bound of what faster loaders gain. That is the severity, too.",
-        advice: "As for `input_bound`: more loader threads on each rank, or less work for a batch.",
-        example: "Ranks wait for each other's batches: 31 % of the step time at most.\n\
-                  \x20   2.1 % is waiting for a batch, 29 % for other ranks; loaders busy 98 %\n\
-                  With 4 workers on each of 16 ranks instead of 2, the step took 26 % less time.",
-    },
+    page: include_str!("loader_bound.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -50,7 +35,10 @@ thresholds! {
 /// What ranks wait for batches.
 struct Waits<'a> {
     steps: Steps<'a>,
-    loaders: Judged,
+    /// For which share of their time loaders are busy.
+    busy_share: f64,
+    /// What to do about them.
+    advice: String,
     ranks: u64,
     /// In a step for their own.
     own_ns: u64,
@@ -73,24 +61,29 @@ impl Waits<'_> {
 fn waits<'a>(summary: &'a Summary, config: &Config) -> Result<Waits<'a>, Verdict> {
     let thresholds = &config.loader_bound;
     let steps = Steps::read(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
-    let Some(others) = Others::of(summary, &steps) else {
-        return Err(Verdict::fine("no ranks are known to do steps together"));
+    let Some(ranks) = RankWaits::of(summary, &steps) else {
+        return Err(Verdict::fine("single process, or ranks that do not step together"));
     };
-    let Some(loaders) = input_bound::judged(summary, &steps, &config.input_bound) else {
+    let rest_ns = steps.mean_ns().saturating_sub(steps.per_step(steps.exposed_ns(WAITING)));
+    let contention = CpuContention::of(summary, steps.mode);
+    let loader = LoaderJudgement::of(summary, &steps, &contention, &config.input_bound, rest_ns);
+    let limiting = loader.limiting();
+    let Some(busy_share) = limiting.busy_share.filter(|_| limiting.is_beside_all_steps()) else {
         return Err(Verdict::fine("no batches of loader threads were read"));
     };
-    if loaders.busy_share < thresholds.busy_share
-        || loaders.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
-        || loaders.unused > 0
+    if busy_share < thresholds.busy_share
+        || limiting.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
+        || limiting.waits.unused.unwrap_or(0) > 0
     {
         return Err(Verdict::fine(format!(
             "loaders have time to spare: they are busy {}",
-            percent(loaders.busy_share)
+            percent(busy_share)
         )));
     }
     let own_ns = steps.per_step(steps.exposed_ns(WAITING));
-    let others_ns = own_ns.saturating_mul(others.ranks - 1).min(others.waits_ns);
-    let waits = Waits { steps, loaders, ranks: others.ranks, own_ns, others_ns };
+    let others_ns = own_ns.saturating_mul(ranks.ranks - 1).min(ranks.waits_ns);
+    let advice = loader.advice(&config.input_bound);
+    let waits = Waits { steps, busy_share, advice, ranks: ranks.ranks, own_ns, others_ns };
     if waits.share(waits.all_ns()) < thresholds.min_share || others_ns <= own_ns {
         return Err(Verdict::fine(format!(
             "loaders are busy all the time; ranks wait for other ranks' batches for {} of {} at most",
@@ -106,7 +99,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(waits) => waits,
         Err(verdict) => return verdict,
     };
-    let Waits { steps, loaders, own_ns, others_ns, .. } = &waits;
+    let Waits { steps, own_ns, others_ns, .. } = &waits;
     let share = |ns: u64| waits.share(ns);
     let gain = Gain::upper_bound(waits.all_ns(), steps.mean_ns());
     let Some(mut gain) = gain.map(|gain| gain.of(steps.base())) else {
@@ -121,7 +114,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("waiting_share", rounded(share(*own_ns), 6))
         .with("others_waiting_share", rounded(share(*others_ns), 6))
         .with("ranks", waits.ranks)
-        .with("workers_busy_share", rounded(loaders.busy_share, 6));
+        .with("workers_busy_share", rounded(waits.busy_share, 6));
     Verdict::Found(vec![Finding {
         title: format!(
             "Ranks wait for each other's batches: {} of {} at most.",
@@ -129,17 +122,15 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             steps.base().as_str()
         ),
         severity: gain.severity(),
-        section: None,
-        phase: None,
-        rank: None,
         evidence,
         recommendation: format!(
             "Loaders are busy {} of the time. Each step takes as long as that of the rank whose batch comes last, and all \
              others wait for it in communication. {}",
-            percent(loaders.busy_share),
-            loaders.advice
+            percent(waits.busy_share),
+            waits.advice
         ),
         predicted_gain: Some(gain),
+        ..Finding::default()
     }])
 }
 

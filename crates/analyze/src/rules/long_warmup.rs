@@ -1,42 +1,23 @@
 //! Rule `long_warmup`: the first steps take so much longer than the others that it costs a good part of the run.
 
-use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
+use crate::ranks::is_waiting;
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Verdict, rounded};
 use crate::report::names;
-use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::sections::tail::{above_usual_ns, innermost, warmup_excess_ns};
 use crate::summary::{ModeSummary, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "long_warmup",
     since: "0.1.0",
     name: "Long warm-up",
-    kind: BottleneckType::Compute,
+    kind: FindingType::Compute,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Steps at the start that take a multiple of the usual one, and together a good part of the time of all \
-                steps: compilation, tuning of kernels, caches that fill.",
-        why: "Warm-up is paid anew at every start: after a crash, with every trial of a search, on every rank, in every \
-              test. In a long run it weighs little.",
-        how: "Warm-up is found from the step times of each process: the first steps up to the last slow one before three usual \
-              ones in a row, where a step is slow that takes longer than nine in ten of those after the first quarter (or the first 224 \
-              steps), and than their median and four median deviations, by a tenth of the median (of fewer than 20 steps, by half). What does not \
-              end within that quarter is a change. What warm-up takes \
-              above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \
-              is the one whose calls lie most above their own median (all of its time, where it occurs in no more \
-              steps), if that is at least half of it. Of several processes some may wait for one that is slow at first: \
-              before a section that communicates or synchronises another one is named that is at least half of what such \
-              waits leave, and of what warm-up takes on one process. Where half of it or more is time in which the steps' threads \
-              waited for a processor, the severity is at most 9.",
-        advice: "Keep what was compiled or tuned on disk, and load it; compile before training, or beside it; give \
-                 batches few different shapes, so that each is compiled once; fill caches before the first step.",
-        example: "31 % of the training time is warm-up.\n\
-                  \x20   step/forward: 4.2 s in the slowest call, 18 ms in the usual one\n\
-                  With the compiled graph on disk, the first step took 0.2 s, not 4.2 s.",
-    },
+    page: include_str!("long_warmup.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

@@ -1,50 +1,25 @@
 //! Rule `slow_calls`: a section that is called often and takes a multiple of its usual time in few of its calls. Steps
 //! that vary are the business of `step_jitter`; here it is one section, whatever the steps do.
 
-use stepscope_core::Phase;
-
-use super::common::tail::{FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
+use crate::ranks::is_waiting;
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::names;
-use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, every_step, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::steps::WAITING;
-use crate::summary::{ModeSummary, SectionRow, StepPeriod, Summary};
+use crate::sections::slow_calls::{every, is_slow, may_be_chance, rare_ns, share};
+use crate::sections::tail::{innermost, longest_ns};
+use crate::summary::{SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slow_calls",
     since: "0.1.0",
     name: "Slow calls among many",
-    kind: BottleneckType::Variability,
+    kind: FindingType::Variability,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "A section of the step of which few calls take a multiple of the usual one, so that these few cost a good \
-                part of the step time.",
-        why: "The mean hides them and so does the median: every call but one in fifty is fast, and that one waits for a \
-              lock, a flush, a reallocation, a sample of unusual size.",
-        how: "Over the calls of a section on the training thread: the slowest call after warm-up against the median one, and the \
-              90th percentile, which has to be usual. The cost is what calls of more than twice the median take above it, \
-              as a share of the section's time, times the section's share of the steps. What the section's own calls in \
-              warm-up take above the usual is taken off it; and so is what is the work of periodic steps, or, where that is more, what sections inside it take that run in one of ten of its steps \
-              or fewer: that has a name of its own. The work of periodic steps is what they take above the others, where \
-              the section's phase takes most of that. \
-              Of `forward` and `backward` the work of periodic steps is not taken off: no other rule tells it, and the finding says in every \
-              how many steps it is. Where evaluation calls the section, too, the calls of training are judged. Of \
-              nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
-              their own, and so has communication and synchronization where several processes do steps: there it takes as long as \
-              another one does something else. Where all steps waited for a processor for half of the cost or more, or the slowest calls of one \
-              step, on all ranks, are more than a quarter of it, which may be chance, the severity is at most 9.",
-        advice: "Look at the slowest steps in the report, or at single traces of them: what does the section do there that \
-                 it does not do otherwise? Flush, grow and clean up in small parts at every call or in another thread; \
-                 sort samples by length.",
-        example: "Few calls of step/log cost 17 % of the step time: the slowest takes\n\
-                  48 times the median.\n\
-                  \x20   400 calls: median 1.1 ms, p99 51 ms\n\
-                  Flushed in a thread of its own, the step took 5.0 ms instead of 6.0 ms.",
-    },
+    page: include_str!("slow_calls.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -78,12 +53,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let waits = |row: &SectionRow| are_several && row.phase.as_ref().is_some_and(is_waiting);
     let is_judged =
         |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls && !waits(row);
-    let tails = summary.sections.iter().filter(is_judged).filter(|row| is_slow(row, steps.mode, thresholds));
-    let rare_ns = |row| {
-        let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode);
-        above_ns(row, &steps).saturating_sub(periodic_ns(row, summary, &steps).max(seldom_ns))
-    };
-    let tails = tails.map(|row| (row, rare_ns(row))).collect();
+    let tails = summary
+        .sections
+        .iter()
+        .filter(is_judged)
+        .filter(|row| is_slow(row, steps.mode, thresholds.min_ratio, thresholds.max_usual_ratio));
+    let tails = tails.map(|row| (row, rare_ns(row, summary, &steps))).collect();
     let taken = Taken::of(summary, steps.mode.mode);
     let mut most = None;
     let mut findings = Vec::new();
@@ -109,75 +84,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ),
         None => "no section has a few calls that take a multiple of the others".into(),
     })
-}
-
-fn is_slow(row: &SectionRow, mode: &ModeSummary, thresholds: &Thresholds) -> bool {
-    let of_other_rules = |phase: Phase| WAITING.contains(&phase) || phase == Phase::Checkpoint;
-    let phase = row.phase.as_ref().and_then(|name| Phase::parse(name.as_str()));
-    let stats = &row.stats;
-    let (Some(p50), Some(p90), Some(max)) = (stats.p50, stats.p90, longest_ns(row, mode)) else {
-        return false;
-    };
-    p50 > 0
-        && !phase.is_some_and(of_other_rules)
-        && max as f64 >= thresholds.min_ratio * p50 as f64
-        && p90 as f64 <= thresholds.max_usual_ratio * p50 as f64
-}
-
-/// What a section's slow calls take above usual ones. Where steps of other modes call it, too, no more than its calls in
-/// those that are judged take above as many usual ones: a long call of an evaluation is not a slow one of training.
-fn above_ns(row: &SectionRow, steps: &Steps<'_>) -> u64 {
-    let slow_ns = slow_ns(row, steps.mode).unwrap_or(0);
-    match row.in_mode(steps.mode.mode).filter(|_| row.in_steps.len() > 1) {
-        Some(part) => {
-            let part = part.after_warmup();
-            let usual_ns = row.stats.p50.unwrap_or(0).saturating_mul(part.calls);
-            slow_ns.min(part.total_ns.saturating_sub(usual_ns))
-        }
-        None => slow_ns,
-    }
-}
-
-/// Whether it is the model's own work, which is alike in every step: where it takes long every so often, that is not what the
-/// steps are periodic for, as saving and logging are, and no other rule tells it. (Optimizers work once in so many steps
-/// where gradients are accumulated.)
-fn is_own_work(row: &SectionRow) -> bool {
-    row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Forward) || phase.is(Phase::Backward))
-}
-
-/// In every how many steps the slow calls of the model's own work are, where most of `above_ns` is in those of one period.
-fn every(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) -> Option<u64> {
-    let periodic = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode)?;
-    let is_its = |period: &&StepPeriod| period.cause.as_ref().is_some_and(|cause| cause.phase == row.phase);
-    let longest = periodic.periods.iter().filter(is_its).max_by_key(|period| period.above_ns)?;
-    (is_own_work(row) && longest.above_ns.saturating_mul(2) >= above_ns).then_some(longest.every)
-}
-
-/// What is the work of periodic steps: what they take above the others where the section's phase is the cause, if that is not
-/// the model's own work.
-fn periodic_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
-    let periodic = summary.periodic.iter().filter(|periodic| periodic.mode == steps.mode.mode);
-    let is_its = |period: &&StepPeriod| period.cause.as_ref().is_none_or(|cause| cause.phase == row.phase);
-    let its = periodic.flat_map(|periodic| &periodic.periods).filter(is_its).filter(|_| !is_own_work(row));
-    its.fold(0, |sum, period| sum.saturating_add(period.above_ns))
-}
-
-/// What `above_ns` of a section's time are of the step time; absent where it runs elsewhere than on the steps' thread.
-fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Option<f64> {
-    let part = row.in_mode(steps.mode.mode).filter(|part| is_driving(part))?;
-    let steady = part.after_warmup();
-    let inside = steps.share_inside(steady.driving_ns, steps.mode.whole_after_warmup().total_ns);
-    let all_ns = match row.in_steps.len() {
-        0 | 1 => row.stats.total.saturating_sub(part.warmup_total_ns),
-        _ => steady.total_ns,
-    };
-    Some(inside * (above_ns as f64 / all_ns.max(1) as f64).min(1.0))
-}
-
-/// Whether the slow calls of one step are a good part of what all take, so that there are fewer than four such steps or one that
-/// is unlike the others: such a run says little of the next one.
-fn may_be_chance(row: &SectionRow, mode: &ModeSummary, above_ns: u64) -> bool {
-    event_ns(row, mode).is_some_and(|event_ns| event_ns.saturating_mul(FEW) > above_ns)
 }
 
 /// `share` is that of the step time, and what others on the machine may have done of it; `every` in how many steps they are,
@@ -220,18 +126,11 @@ fn finding(
             .with_known("taken_by_others_share", others.map(|share| rounded(share, 6))),
         recommendation: match (others, every) {
             (Some(share), _) => format!("Up to {} of it is time in which {ADVICE}", percent(share)),
-            (None, Some(every)) => format!(
-                "Find what `{}` does in {} ({} at most, against {} in the usual call) and not in the others. If it is meant \
-                 to, give it a section of its own; do it less often, in small parts, or in another thread.",
+            (None, every) => format!(
+                "Find what `{}` does in {} ({}, against {} in the usual one) and not in the others. Do that less often, in \
+                 small parts, or in another thread.",
                 names::path(&row.path),
-                every_step(every),
-                duration(max),
-                duration(p50)
-            ),
-            (None, None) => format!(
-                "Find what `{}` does in its slowest calls ({}, against {} in the usual one) and not in the others: the \
-                 traces of the slowest steps below show it. Do that in small parts, or in another thread.",
-                names::path(&row.path),
+                every.map_or_else(|| "its slowest calls".into(), every_step),
                 duration(max),
                 duration(p50)
             ),

@@ -3,12 +3,9 @@
 
 use stepscope_core::Phase;
 
-use super::common::once::severity_beside;
-use super::common::tail::is_inside;
-use super::{Config, Doc, Rule, Steps, TOLD};
-use crate::report::names;
+use super::{Config, Rule, Steps, TOLD};
+use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded};
 use crate::report::units::{duration, listed, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
 use crate::steps::PREPARATION;
 use crate::summary::{SectionRow, Summary};
 
@@ -16,31 +13,11 @@ pub(super) const RULE: Rule = Rule {
     id: "slow_preprocessing",
     since: "0.1.0",
     name: "Slow preprocessing",
-    kind: BottleneckType::Preprocessing,
+    kind: FindingType::Preprocessing,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Preprocessing, augmentation or collation on the training thread that takes a good part of the \
-                step.",
-        why: "What is prepared on the training thread holds up every step. In loader threads the same work is \
-              hidden behind the computation of the step before.",
-        how: "The exposed time of the three phases, inside steps and between them, divided by the time of the steps \
-              plus the input between them, warm-up excluded. The section named is the one whose own time is largest \
-              among them. Half a second of it in a step is a finding whatever its share, and 1 ms a sample is told. \
-              Preprocessing on other threads counts where the training thread has nothing else to do than \
-              to wait for it. That of batches in loader threads does not: it delays a step only when the step waits \
-              for the batch, and then `input_bound` says so. The gain takes the whole of it away, and of what \
-              remains in the quicker steps (1st percentile) up to a tenth of the share that is taken away: the rest \
-              finds its data in caches that preparation has not filled. Where the section's calls in one step, on all ranks, or one \
-              between steps take more than a quarter of it above usual ones, which may be chance, the severity is that of the \
-              rest, or 9.",
-        advice: "Compute what does not depend on the step once, before training. Move the rest into the loader \
-                 threads. Work on whole batches instead of single samples.",
-        example: "61 % of the step time goes into preprocessing on the training thread.\n\
-                  \x20   step/preprocessing/dataset_statistics: 4.9 ms a step, 64 calls a step\n\
-                  The statistics of the whole data set were computed anew for every sample.\n\
-                  Computed once, the step took 3.0 ms instead of 7.9 ms.",
-    },
+    page: include_str!("slow_preprocessing.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -48,8 +25,6 @@ thresholds! {
     min_share: f64 = 0.05;
     /// What preparation takes in a step on average from which it is a finding whatever its share.
     long_preparation_ns: u64 = 500_000_000;
-    /// And from which that of a sample is told, without a finding.
-    noted_per_sample_ns: u64 = 1_000_000;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
 }
@@ -63,16 +38,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let exposed_ns = steps.exposed_ns(PREPARATION);
     let share = steps.share(exposed_ns);
     let preparation_ns = steps.per_step(exposed_ns);
-    let samples = steps.mode.throughput.samples.filter(|&samples| samples > 0 && steps.sums.is_none());
-    let per_sample_ns = samples.map(|samples| exposed_ns / samples);
     if share < thresholds.min_share && preparation_ns < thresholds.long_preparation_ns {
-        let noted = per_sample_ns.filter(|&ns| ns >= thresholds.noted_per_sample_ns);
         return Verdict::fine(format!(
-            "{} of {} is preparation{}{}",
+            "{} of {} is preparation{}",
             percent(share),
             steps.base().as_str(),
-            place(&steps),
-            noted.map_or_else(String::new, |ns| format!(", {} a sample", duration(ns)))
+            place(&steps)
         ));
     }
     let phases = by_time(&steps);
@@ -84,6 +55,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let rest_ns = steps.mean_ns().saturating_sub(preparation_ns);
     let worst = steps.worst_section(PREPARATION);
     let part = worst.and_then(|row| row.in_mode(steps.mode.mode));
+    let calls = part.map(|part| part.calls / part.steps.max(1));
     let evidence = Evidence::new()
         .with("preparation_share", rounded(share, 6))
         .with("preparation_per_step_ns", preparation_ns)
@@ -91,12 +63,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("preprocessing_share", rounded(steps.share(steps.exposed_ns(&[Phase::Preprocessing])), 6))
         .with("augmentation_share", rounded(steps.share(steps.exposed_ns(&[Phase::Augmentation])), 6))
         .with("collate_share", rounded(steps.share(steps.exposed_ns(&[Phase::Collate])), 6))
-        .with_known("per_sample_ns", per_sample_ns)
         .with_known(
             "section_per_step_ns",
             part.map(|part| part.exposed_ns / steps.mode.whole_all.steps.max(1)),
         )
-        .with_known("section_calls_per_step", part.map(|part| part.calls / part.steps.max(1)))
+        .with_known("section_calls_per_step", calls)
         .with_known("section_p50_ns", worst.and_then(|row| row.stats.p50));
     Verdict::Found(vec![Finding {
         title: format!(
@@ -106,21 +77,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             words(&phases, &steps),
             place(&steps)
         ),
-        severity: severity_beside(&gain, worst, exposed_ns, &steps),
+        severity: gain.severity(),
         section: worst.map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
         rank: None,
         evidence,
-        recommendation: format!(
-            "{}{}",
-            advice(
-                worst,
-                part.map(|part| part.calls / part.steps.max(1)),
-                &Others::of(summary, worst, exposed_ns, &steps),
-                rest_ns
-            ),
-            steps.caveat()
-        ),
+        recommendation: format!("{}{}", advice(worst, calls, rest_ns), steps.caveat()),
         predicted_gain: Some(gain),
     }])
 }
@@ -164,86 +126,15 @@ const fn word(phase: Phase) -> &'static str {
     }
 }
 
-/// What prepares besides the section that is named and what is inside of it.
-struct Others {
-    /// Their time a step; 0 where it is not worth telling.
-    per_step_ns: u64,
-    /// Those of them that are known in steps and worth telling, with their time in one, the longest first; at most
-    /// [`NAMED`].
-    sections: Vec<(String, u64)>,
-}
-
-/// How many other sections are named.
-const NAMED: usize = 3;
-
-impl Others {
-    fn of(summary: &Summary, worst: Option<&SectionRow>, exposed_ns: u64, steps: &Steps<'_>) -> Self {
-        let prepares = |row: &&SectionRow| {
-            row.is_part()
-                && row.phase.as_ref().is_some_and(|name| PREPARATION.iter().any(|&phase| name.is(phase)))
-        };
-        let is_its = |row: &SectionRow| {
-            worst.is_some_and(|worst| worst.path == row.path || is_inside(&row.path, &worst.path))
-        };
-        let per_step = |row: &SectionRow| match &steps.sums {
-            Some(sums) => {
-                sums.inside.get(row.path.as_str()).map_or(0, |row| row.stats.total / sums.steps.max(1))
-            }
-            None => {
-                let exposed_ns =
-                    row.in_mode(steps.mode.mode).map_or(0, |part| part.after_warmup().exposed_ns);
-                exposed_ns / steps.mode.whole_after_warmup().steps.max(1)
-            }
-        };
-        let is_told = |ns: u64| ns as f64 >= TOLD * steps.mean_ns() as f64;
-        let times = || summary.sections.iter().filter(prepares).map(|row| (row, per_step(row)));
-        let inside = times().filter(|(row, _)| is_its(row));
-        let own_ns = match &steps.sums {
-            // There the time of a section holds that of what is inside of it.
-            Some(_) => worst.map_or(0, per_step),
-            None => inside.fold(0, |sum, (_, ns)| u64::saturating_add(sum, ns)),
-        };
-        let per_step_ns = steps.per_step(exposed_ns).saturating_sub(own_ns);
-        let mut sections: Vec<(String, u64)> = times()
-            .filter(|&(row, ns)| !is_its(row) && is_told(ns))
-            .map(|(row, ns)| (row.path.clone(), ns))
-            .collect();
-        // Of equals the first path.
-        sections.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        sections.truncate(NAMED);
-        Self { per_step_ns: if is_told(per_step_ns) { per_step_ns } else { 0 }, sections }
-    }
-
-    /// `, and with it what else prepares (`step/b` 1.90 ms a step)`; empty where there is nothing else.
-    fn words(&self) -> String {
-        if self.per_step_ns == 0 {
-            return String::new();
-        }
-        let each = |(path, ns): &(String, u64)| format!("`{}` {}", names::path(path), duration(*ns));
-        let named = listed(self.sections.iter().map(each));
-        format!(
-            ", and with it what else prepares, {} a step{}",
-            duration(self.per_step_ns),
-            if named.is_empty() { named } else { format!(" ({named})") }
-        )
-    }
-}
-
-fn advice(worst: Option<&SectionRow>, calls_per_step: Option<u64>, others: &Others, step_ns: u64) -> String {
-    let path = worst.map_or("it".into(), |row| format!("`{}`", row.path));
-    let (once, what) = match calls_per_step {
-        Some(calls) if calls > 1 => {
-            let once = format!(
-                "{path} runs {calls} times a step: compute once what does not change between the calls. "
-            );
-            (once, "what remains".into())
-        }
-        _ => (String::new(), path),
-    };
+fn advice(worst: Option<&SectionRow>, calls_per_step: Option<u64>, step_ns: u64) -> String {
+    let path = worst.map_or("all of it".into(), |row| format!("`{}`", row.path));
+    let once = calls_per_step.filter(|&calls| calls > 1).map(|calls| {
+        format!("{path} runs {calls} times a step: compute once what does not change between the calls. ")
+    });
     format!(
-        "{once}Move {what} into the loader threads{}, where it runs while the step before computes; the rest of the \
-         step takes {}.",
-        others.words(),
+        "{}Move preparation into the loader threads, {path} first, where it runs while the step before computes; the rest of \
+         the step takes {}.",
+        once.unwrap_or_default(),
         duration(step_ns)
     )
 }

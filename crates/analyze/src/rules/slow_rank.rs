@@ -1,46 +1,23 @@
 //! Rule `slow_rank`: one rank works longer for its steps than the others, which do the same steps.
 
-use std::collections::BTreeSet;
+use stepscope_core::Phase;
 
-use stepscope_core::{Phase, attr};
-
-use super::common::late::Late;
-use super::common::longer::Longer;
-use super::common::waits::Wait;
-use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{count, duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
+use super::{Config, Rule, Steps};
+use crate::phases::waits::PhaseWait;
+use crate::ranks::{Absent, Late, Longer, Rank, Split};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, Verdict, rounded};
+use crate::report::units::{duration, listed, percent};
 use crate::summary::{InstanceRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slow_rank",
     since: "0.1.0",
     name: "Slow rank",
-    kind: BottleneckType::Variability,
-    may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Ranks that work longer for a step than the others: their own device, data, host or code is slower.",
-        why: "Ranks that exchange gradients do their steps together, so all of them take as long as the slowest one, whether \
-              the wait for it is recorded or not.",
-        how: "Of each rank: the median over its steps after warm-up of what they take less their exposed time in communication \
-              and synchronization, in which it waits for others. Sorted by that, the ranks are cut where neighbours are \
-              furthest apart, so that at most half of them are slow. They are a finding where the gap is a share of the \
-              slowest rank's step, and four times its standard error: that of two medians, by the median absolute \
-              deviation of these times, taken as if only every twentieth step said something of its own, since neighbouring \
-              steps are alike; and where steps that take long (90th percentile) do so by half of it, too: of steps of two kinds \
-              the median is one or the other. The phase named is the one whose mean exposed time is further above that of the other \
-              ranks than any other's, if it accounts for at least half of the gap; the section is the one of that phase \
-              that takes most of all ranks' steps. Where ranks do steps of numbers of their own, none waits for another, \
-              and nothing is said. The rank that comes late to communication is told there. The gain brings the slow \
-              ranks to the next one, and is all of that where ranks are in step.",
-        advice: "Look at what this rank does not share with the others: its device (clock, heat, memory errors), other \
-                 programs on its host, its part of the data (longer samples, a slower disk), and code that only one rank \
-                 runs, such as logging, evaluation or saving.",
-        example: "Rank 5 works 1.82 ms a step longer than the other 7.\n\
-                  \x20   forward: 4.80 ms a step, 3.00 ms on the others\n\
-                  With its fan mended, all ranks took 8.1 ms a step.",
-    },
+    kind: FindingType::Variability,
+    notes: |summary, _, _| notes(summary),
+    page: include_str!("slow_rank.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -54,45 +31,16 @@ thresholds! {
     min_steps: u64 = 40;
 }
 
-/// So many steps say as much as one that is independent of the others.
-const ALIKE: f64 = 20.0;
-/// Standard error of the median of a normal distribution, in median absolute deviations of one value.
-const ERROR_OF_MEDIAN: f64 = 1.2533 * 1.4826;
-
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.slow_rank;
     let steps = match Steps::read(summary, thresholds.min_steps) {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
-    let rows: Vec<&InstanceRow> = summary.instances.iter().filter(|row| row.steps.count > 0).collect();
-    if rows.len() < 2 {
-        return match Absent::of(summary) {
-            Some(absent) => Verdict::unknown(absent.words()),
-            None => Verdict::fine("one process does the steps"),
-        };
-    }
-    let Some(mut ranks) = rows.iter().map(|row| Rank::of(row)).collect::<Option<Vec<Rank<'_>>>>() else {
-        return Verdict::unknown(format!("processes do not say which rank they are (`{}`)", attr::RANK));
+    let ranks = match Rank::all(summary, thresholds.min_steps) {
+        Ok(ranks) => ranks,
+        Err(verdict) => return verdict,
     };
-    let names: BTreeSet<i64> = ranks.iter().map(|rank| rank.rank).collect();
-    if names.len() < ranks.len() {
-        return Verdict::unknown(
-            "several processes are of the same rank: which of them did steps together is not known",
-        );
-    }
-    if let Some(few) = ranks.iter().find(|rank| rank.row.steps.count < thresholds.min_steps) {
-        return Verdict::unknown(format!(
-            "rank {} has {} after warm-up: too few to judge; record at least {}",
-            few.rank,
-            things(few.row.steps.count, "step", "steps"),
-            thresholds.min_steps
-        ));
-    }
-    if steps.mode.are_steps_apart() {
-        return Verdict::fine("ranks do steps of their own, so that none waits for another");
-    }
-    ranks.sort_by_key(|rank| (std::cmp::Reverse(rank.works_ns), rank.rank));
     let Some(split) = Split::of(&ranks) else {
         return Verdict::fine("no rank works longer for a step than most of the others");
     };
@@ -130,47 +78,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let Some(gain) = Gain::upper_bound(split.gap_ns, split.slowest.p50_ns) else {
         return Verdict::unknown("steps have no duration");
     };
-    Verdict::Found(vec![split.finding(&steps, gain, thresholds)])
-}
-
-/// Ranks of the run that this input lacks.
-struct Absent {
-    read: u64,
-    all: u64,
-    /// Some of them, the smallest.
-    ranks: Vec<i64>,
-}
-
-/// Ranks that are named, at most.
-const NAMED: usize = 8;
-
-impl Absent {
-    /// None where all are there, or nobody said how many there are.
-    fn of(summary: &Summary) -> Option<Self> {
-        let size = summary.state.world_size?;
-        let all = u64::try_from(size).ok()?;
-        let known =
-            summary.instances.iter().map(|row| row.resource.rank).collect::<Option<BTreeSet<i64>>>()?;
-        let read = known.iter().filter(|rank| (0..size).contains(rank)).count() as u64;
-        let ranks = (0..size).filter(|rank| !known.contains(rank)).take(NAMED + 1).collect();
-        (0 < read && read < all).then_some(Self { read, all, ranks })
-    }
-
-    fn words(&self) -> String {
-        let are = if self.read == 1 { "is" } else { "are" };
-        let absent = match self.ranks.as_slice() {
-            [one] => format!(" (rank {one} is not)"),
-            some if some.len() <= NAMED => {
-                format!(" (ranks {} are not)", listed(some.iter().map(i64::to_string)))
-            }
-            _ => String::new(),
-        };
-        format!("{} of {} ranks {are} in this input{absent}", count(self.read), count(self.all))
-    }
+    Verdict::Found(vec![finding(&split, &steps, gain, thresholds)])
 }
 
 /// What qualifies all that is said of ranks.
-pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
+fn notes(summary: &Summary) -> Vec<Note> {
     let text = |absent: Absent| {
         format!(
             "{}. What findings say of ranks, and who waits for whom, is of those that are; give the files of all.",
@@ -183,103 +95,50 @@ pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
 
 fn is_told_as_late(summary: &Summary, config: &Config) -> bool {
     let thresholds = &config.communication_waits;
-    Wait::of(summary, Phase::Communication, "", thresholds.min_share, thresholds.min_steps).is_ok()
+    PhaseWait::judged(summary, Phase::Communication, "", thresholds.min_share, thresholds.min_steps).is_ok()
 }
 
-/// One rank.
-struct Rank<'a> {
-    rank: i64,
-    row: &'a InstanceRow,
-    p50_ns: u64,
-    works_ns: u64,
-    /// What its long steps take, those of one in ten.
-    long_ns: Option<u64>,
-    error_ns: f64,
-}
-
-impl<'a> Rank<'a> {
-    fn of(row: &'a InstanceRow) -> Option<Self> {
-        // Of steps without their spans nobody knows what they waited.
-        let works = if row.works.count > 0 { &row.works } else { &row.steps };
-        let (works_ns, mad_ns) = works.p50.zip(works.mad.or_else(|| works.mad_is_below()))?;
-        let independent = (works.count as f64 / ALIKE).max(1.0);
-        Some(Self {
-            rank: row.resource.rank?,
-            row,
-            p50_ns: row.steps.p50?,
-            works_ns,
-            long_ns: works.p90,
-            error_ns: ERROR_OF_MEDIAN * mad_ns as f64 / independent.sqrt(),
-        })
+fn finding(split: &Split<'_, '_>, steps: &Steps<'_>, gain: Gain, thresholds: &Thresholds) -> Finding {
+    let least_ns = thresholds.explained_share * split.gap_ns as f64;
+    let longer = Longer::of(&rows(split.slow), &rows(split.others), least_ns);
+    let section = longer.and_then(|longer| longer.section(steps));
+    let who = match split.slow {
+        [one] => format!("Rank {} works", one.rank),
+        some => format!("Ranks {} work", listed(some.iter().map(|rank| rank.rank.to_string()))),
+    };
+    let at_least = if split.slow.len() > 1 { "at least " } else { "" };
+    let others = match split.others {
+        [one] => format!("rank {}", one.rank),
+        some => format!("the other {}", some.len()),
+    };
+    let place = longer.map_or_else(
+        || "No phase explains it: give sections a phase".to_owned(),
+        |longer| longer.words(steps),
+    );
+    Finding {
+        title: format!("{who} {at_least}{} a step longer than {others}.", duration(split.gap_ns)),
+        severity: gain.severity(),
+        section: section.map(|row| row.path.clone()),
+        phase: longer.map(|longer| longer.phase.to_owned()),
+        rank: (split.slow.len() == 1).then_some(split.slowest.rank),
+        evidence: Evidence::new()
+            .with("slow_ranks", split.slow.len())
+            .with("ranks", split.slow.len().saturating_add(split.others.len()))
+            .with("slowest_works_ns", split.slowest.works_ns)
+            .with("next_works_ns", split.others.first().map_or(0, |next| next.works_ns))
+            .with("standard_error_ns", rounded(split.error_ns, 0))
+            .with_known("phase_per_step_ns", longer.map(|longer| longer.own_ns))
+            .with_known("phase_on_others_ns", longer.map(|longer| longer.others_ns))
+            .with("steps", steps.count()),
+        recommendation: format!(
+            "{place}. Look at what differs there from the other ranks: the device (clock, heat), other programs on the \
+             host, the part of the data, code that only this rank runs. Ranks that are in step all take as long as the \
+             slowest."
+        ),
+        predicted_gain: Some(gain),
     }
 }
 
-/// The slow ranks and the others.
-struct Split<'a, 'b> {
-    slow: &'b [Rank<'a>],
-    others: &'b [Rank<'a>],
-    slowest: &'b Rank<'a>,
-    gap_ns: u64,
-    error_ns: f64,
-}
-
-impl<'a, 'b> Split<'a, 'b> {
-    /// Where neighbours of the sorted ranks are furthest apart, among the slower half; of equals the fewest slow ones.
-    fn of(ranks: &'b [Rank<'a>]) -> Option<Self> {
-        let gap = |at: usize| {
-            let (last, next) = (ranks.get(at.checked_sub(1)?)?, ranks.get(at)?);
-            Some((last.works_ns.saturating_sub(next.works_ns), last.error_ns.hypot(next.error_ns)))
-        };
-        let gaps = (1..=ranks.len() / 2).rev().filter_map(|at| Some((at, gap(at)?)));
-        let (at, (gap_ns, error_ns)) = gaps.max_by_key(|&(_, (gap_ns, _))| gap_ns)?;
-        let (slow, others) = ranks.split_at(at);
-        (gap_ns > 0).then_some(Self { slow, others, slowest: slow.first()?, gap_ns, error_ns })
-    }
-
-    /// By how much the long steps of the slow ranks are longer than those of the others.
-    fn long_gap_ns(&self) -> Option<u64> {
-        Some(self.slow.last()?.long_ns?.saturating_sub(self.others.first()?.long_ns?))
-    }
-
-    fn finding(&self, steps: &Steps<'_>, gain: Gain, thresholds: &Thresholds) -> Finding {
-        let rows = |ranks: &'b [Rank<'a>]| ranks.iter().map(|rank| rank.row).collect::<Vec<_>>();
-        let least_ns = thresholds.explained_share * self.gap_ns as f64;
-        let longer = Longer::of(&rows(self.slow), &rows(self.others), least_ns);
-        let section = longer.and_then(|longer| longer.section(steps));
-        let who = match self.slow {
-            [one] => format!("Rank {} works", one.rank),
-            some => format!("Ranks {} work", listed(some.iter().map(|rank| rank.rank.to_string()))),
-        };
-        let at_least = if self.slow.len() > 1 { "at least " } else { "" };
-        let others = match self.others {
-            [one] => format!("rank {}", one.rank),
-            some => format!("the other {}", some.len()),
-        };
-        let place = longer.map_or_else(
-            || "No phase explains it: give sections a phase".to_owned(),
-            |longer| longer.words(steps),
-        );
-        Finding {
-            title: format!("{who} {at_least}{} a step longer than {others}.", duration(self.gap_ns)),
-            severity: gain.severity(),
-            section: section.map(|row| row.path.clone()),
-            phase: longer.map(|longer| longer.phase.to_owned()),
-            rank: (self.slow.len() == 1).then_some(self.slowest.rank),
-            evidence: Evidence::new()
-                .with("slow_ranks", self.slow.len())
-                .with("ranks", self.slow.len().saturating_add(self.others.len()))
-                .with("slowest_works_ns", self.slowest.works_ns)
-                .with("next_works_ns", self.others.first().map_or(0, |next| next.works_ns))
-                .with("standard_error_ns", rounded(self.error_ns, 0))
-                .with_known("phase_per_step_ns", longer.map(|longer| longer.own_ns))
-                .with_known("phase_on_others_ns", longer.map(|longer| longer.others_ns))
-                .with("steps", steps.count()),
-            recommendation: format!(
-                "{place}. Look at what differs there from the other ranks: the device (clock, heat), other programs on the \
-                 host, the part of the data, code that only this rank runs. Ranks that are in step all take as long as the \
-                 slowest."
-            ),
-            predicted_gain: Some(gain),
-        }
-    }
+fn rows<'a>(ranks: &[Rank<'a>]) -> Vec<&'a InstanceRow> {
+    ranks.iter().map(|rank| rank.row).collect()
 }

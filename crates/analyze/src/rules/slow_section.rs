@@ -1,42 +1,26 @@
-//! Rule `slow_section`: a section that is none of the stages every training step consists of takes a good part of the
-//! step. Phases with a rule of their own (input, communication, synchronisation, I/O, checkpoints) are left to it.
+//! Rule `slow_section`: a section that is no stage of training, and whose phase no other rule judges, takes a good part of the step.
 
-use stepscope_core::{Phase, PhaseClass};
-
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Same, Steps, ToldBy};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, Verdict, rounded};
 use crate::report::names;
-use crate::report::units::{bytes, count, duration, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
+use crate::report::units::{bytes, duration, percent};
+use crate::sections::own_time::{OwnTime, is_expected, is_judged};
 use crate::summary::{SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slow_section",
     since: "0.1.0",
     name: "Slow section",
-    kind: BottleneckType::Compute,
+    kind: FindingType::Compute,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "One section below step level whose own time, nested sections excluded, is a good part of the \
-                step although it is none of the stages that a step consists of: no forward or backward pass, \
-                gradient work, optimizer, evaluation, inference, compilation or copying (those have to take \
-                the time), no input, communication, synchronisation, I/O or checkpoint (other rules look at them).",
-        why: "Logging, metrics and helper code inside the step cost as much as they take, \
-              and are usually not meant to.",
-        how: "Own time counts where it is exposed: while the training thread is in the section itself, or waits for it \
-              on another thread, and nothing of higher rank runs, warm-up excluded. Where no step was read with its sections, their sums \
-              tell how long they took themselves, on whatever thread, and the finding says so. A section is a finding \
-              from a share of the step time on, or from a lower share when a single call takes long. Sections without \
-              a phase are judged only where phases cover most of the step; kernels and copies on a device are not \
-              judged. Stages of training whose sections take long \
-              in a single call, or in one of ten (the 90th percentile of calls that are mostly the section's own time), and \
-              sections that allocate much in one call, give notes instead of findings.",
-        advice: "Do the work less often, move it to another thread, or make it cheaper. Give the section its \
-                 phase (`section!(\"…\", phase = …)`) if it is a regular stage of your step.",
-        example: "31 % of the step time goes into step/log_metrics.\n\
-                  \x20   1.4 ms in one call a step\n\
-                  Written every 50 steps, the step took 3.1 ms instead of 4.5 ms.",
-    },
+    yields_to: &[
+        ToldBy { rule: "slow_calls", same: Same::Section },
+        ToldBy { rule: "step_jitter", same: Same::Section },
+    ],
+    notes,
+    page: include_str!("slow_section.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -61,11 +45,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
-    let mut candidates: Vec<Cost<'_>> = summary
+    let mut candidates: Vec<OwnTime<'_>> = summary
         .sections
         .iter()
         .filter(|row| is_judged(row) && !is_expected(row, &steps))
-        .filter_map(|row| Cost::of(row, &steps))
+        .filter_map(|row| OwnTime::of(row, &steps))
         .collect();
     // The largest first, of equals the first path.
     candidates.sort_by(|a, b| b.exposed_ns.cmp(&a.exposed_ns).then_with(|| a.row.path.cmp(&b.row.path)));
@@ -92,79 +76,17 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ));
     }
     Verdict::fine(match candidates.first() {
-        Some(cost) => {
-            format!(
-                "the costliest such section, {}, takes {}{}",
-                names::path(&cost.row.path),
-                percent(cost.share),
-                steps.by()
-            )
-        }
+        Some(OwnTime { row, share, .. }) => format!(
+            "the costliest such section, {}, takes {}{}",
+            names::path(&row.path),
+            percent(*share),
+            steps.by()
+        ),
         None => "no section but the regular stages of a step takes time".into(),
     })
 }
 
-/// Whether it is code of a step. What a device computes is what the step is for, and nothing that code can leave to others.
-fn is_judged(row: &SectionRow) -> bool {
-    row.is_part() && !row.is_on_device()
-}
-
-/// Stages that every step consists of, and those that other rules look at.
-fn is_expected(row: &SectionRow, steps: &Steps<'_>) -> bool {
-    // Spans hand their phase down to the sections inside them; the sums do not.
-    let inherited = || steps.sums.as_ref().and_then(|sums| sums.phase_around(row));
-    row.phase.as_ref().or_else(inherited).is_some_and(|phase| match phase.class() {
-        PhaseClass::Input
-        | PhaseClass::CpuOperation
-        | PhaseClass::Copy
-        | PhaseClass::Kernel
-        | PhaseClass::Set
-        | PhaseClass::Runtime
-        | PhaseClass::Communication => true,
-        PhaseClass::Other => phase.is(Phase::Checkpoint) || phase.is(Phase::Io),
-    })
-}
-
-/// How many times as long as the usual call the mean is from which on both are told.
-const FAR: f64 = 1.5;
-
-/// What a section costs the steps of the primary mode: after warm-up; by the sums, which know none, in all of them.
-struct Cost<'a> {
-    row: &'a SectionRow,
-    exposed_ns: u64,
-    calls: u64,
-    /// Steps in which it could run.
-    steps: u64,
-    share: f64,
-}
-
-impl<'a> Cost<'a> {
-    fn of(row: &'a SectionRow, steps: &Steps<'_>) -> Option<Self> {
-        let (exposed_ns, calls, whole_ns, steps_in) = match &steps.sums {
-            Some(sums) => {
-                let row = sums.inside.get(row.path.as_str())?;
-                (row.self_busy_ns?, row.stats.count, sums.steps_ns, sums.steps)
-            }
-            None => {
-                let part = row.in_mode(steps.mode.mode)?.after_warmup();
-                let whole = steps.mode.whole_after_warmup();
-                (part.exposed_ns, part.calls, whole.total_ns, whole.steps)
-            }
-        };
-        let share = steps.share_inside(exposed_ns, whole_ns);
-        (exposed_ns > 0).then_some(Self {
-            row,
-            exposed_ns,
-            calls: calls.max(1),
-            steps: steps_in.max(1),
-            share,
-        })
-    }
-
-    fn per_call_ns(&self) -> u64 {
-        self.exposed_ns / self.calls
-    }
-
+impl OwnTime<'_> {
     fn is_long(&self, thresholds: &Thresholds) -> bool {
         self.per_call_ns() as f64 >= thresholds.long_call_s * 1e9
     }
@@ -203,87 +125,25 @@ impl<'a> Cost<'a> {
             predicted_gain: Some(gain),
         })
     }
-
-    /// The usual call and the longest one, where the mean is far above what is usual: no call takes that.
-    fn usual_and_longest(&self) -> Option<(u64, u64)> {
-        let stats = &self.row.stats;
-        let (mean, p50, max) = (stats.mean?, stats.p50?, stats.max?);
-        (mean >= FAR * p50 as f64).then_some((p50, max))
-    }
-
-    fn advice(&self, steps: &Steps<'_>) -> String {
-        let calls = self.calls / self.steps;
-        let mean = duration(self.per_call_ns());
-        let each = self.usual_and_longest().map(|(usual_ns, longest_ns)| {
-            format!(
-                "{} in the usual call and {} in the longest, {mean} of its own on average",
-                duration(usual_ns),
-                duration(longest_ns)
-            )
-        });
-        let often = match (calls, each) {
-            (0 | 1, None) => {
-                format!("It takes {mean} a call: do it less often, in another thread, or cheaper. ")
-            }
-            (0 | 1, Some(each)) => format!(
-                "It takes {each}: look at what it does in the long ones, and do it less often, in another thread, or \
-                 cheaper. "
-            ),
-            (calls, each) => format!(
-                "It runs {} times a step, {}: do the work once a step, or less often. ",
-                count(calls),
-                each.unwrap_or_else(|| format!("{mean} each"))
-            ),
-        };
-        let what = match self.row.phase {
-            Some(_) => "",
-            None => "If it is a regular stage of the step, give it its phase. ",
-        };
-        format!("{}{}", format!("{often}{what}").trim_end(), steps.caveat())
-    }
-}
-
-/// The 90th percentile of a section's calls, where most of their time is its own.
-fn tenth_ns(row: &SectionRow) -> Option<u64> {
-    row.stats.p90.filter(|_| row.self_ns.is_some_and(|ns| ns >= row.stats.total / 2))
 }
 
 /// Absolute limits: sections whose own calls are long or allocate much, whatever their share of the step.
 /// Those that the rule found are left out.
-#[must_use]
-pub fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
+fn notes(summary: &Summary, config: &Config, findings: &[Finding]) -> Vec<Note> {
     let thresholds = &config.slow_section;
-    let found: Vec<String> = match check(summary, config) {
-        Verdict::Found(findings) => findings.into_iter().filter_map(|finding| finding.section).collect(),
-        _ => Vec::new(),
-    };
+    let is_found = |row: &SectionRow| findings.iter().any(|found| found.section.as_ref() == Some(&row.path));
+    let limit_ns = thresholds.long_call_s * 1e9;
+    let is_long = |ns: &u64| *ns as f64 >= limit_ns;
     let mut notes = Vec::new();
-    for row in summary.sections.iter().filter(|row| is_judged(row) && !found.contains(&row.path)) {
-        let self_ns = row.self_ns.map(|ns| ns / row.stats.count.max(1));
-        if let Some(ns) = self_ns.filter(|&ns| ns as f64 >= thresholds.long_call_s * 1e9) {
-            notes.push(Note {
-                rule: RULE.id,
-                section: Some(row.path.clone()),
-                text: format!("{} takes {} of its own a call.", names::path(&row.path), duration(ns)),
-            });
-        } else if let Some(ns) = tenth_ns(row).filter(|&ns| ns as f64 >= thresholds.long_call_s * 1e9) {
-            notes.push(Note {
-                rule: RULE.id,
-                section: Some(row.path.clone()),
-                text: format!(
-                    "{} takes {} or longer in one of ten calls.",
-                    names::path(&row.path),
-                    duration(ns)
-                ),
-            });
+    for row in summary.sections.iter().filter(|row| is_judged(row) && !is_found(row)) {
+        let mut note = |text| notes.push(Note { rule: RULE.id, section: Some(row.path.clone()), text });
+        let path = names::path(&row.path);
+        if let Some(ns) = row.self_ns.map(|ns| ns / row.stats.count.max(1)).filter(is_long) {
+            note(format!("{path} takes {} of its own a call.", duration(ns)));
         }
         let alloc = row.memory.and_then(|memory| memory.self_alloc_bytes?.checked_div(memory.spans));
         if let Some(size) = alloc.filter(|&size| size >= thresholds.large_alloc_bytes) {
-            notes.push(Note {
-                rule: RULE.id,
-                section: Some(row.path.clone()),
-                text: format!("{} itself allocates {} a call.", names::path(&row.path), bytes(size)),
-            });
+            note(format!("{path} itself allocates {} a call.", bytes(size)));
         }
     }
     notes

@@ -2,13 +2,13 @@
 
 use stepscope_core::{Phase, SectionKind};
 
-use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
-use crate::changes::visible_share;
+use super::{Config, NUMBERS_REPEAT, Rule, Steps};
+use crate::changepoints::visible_share;
+use crate::ranks::Late;
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{
     ChangeCause, ChangeKind, ChangeSection, EXPLAINED_SHARE, SectionRow, StepChange, StepNumbers, StepSeries,
     Summary, is_input_told,
@@ -18,40 +18,11 @@ pub(super) const RULE: Rule = Rule {
     id: "slower_since",
     since: "0.1.0",
     name: "Slower since a step",
-    kind: BottleneckType::Variability,
+    kind: FindingType::Variability,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "A step from which on steps take longer than before, to the end of the run: at once, or bit by bit.",
-        why: "The steps before show what this program takes on this machine. What makes it slower later is not \
-              needed: something that grows with the steps, a clock that heat slows down, another program, a file \
-              that leaves the cache, memory that runs short.",
-        how: "Over the mean time of each step number after warm-up (all ranks together), which is that of the step and of the \
-              input before it, where the loop takes batches before its steps begin and `stepscope::batches` or a loader tells \
-              how long it waited: seeded binary segmentation with Wilcoxon's rank statistic, whose variance is raised by how \
-              much neighbouring steps depend on each other, at a probability of 0.001 for any change in a run without one. \
-              Places are told by medians, so that outliers and periodic slow steps are no changes; a change of periodic \
-              steps alone, or of input that comes in bursts, is not seen. In runs of more than 65,536 steps several numbers are one point, and the \
-              step is about that one. No change is what lasts for less than 20 steps, or less than a twentieth of the run (100 \
-              steps are enough where it begins or ends with them), or differs by less than 3 %. Three or more changes in one direction after each \
-              other are one, bit by bit. Where nothing changes, it is told which change of the usual step would have been \
-              seen, by how much steps scatter and depend on each other. A finding needs a level that all later ones stay above: what steps take after it is the \
-              lowest of these. The gain is what each of them takes more, as far as the change has led to it and no level since \
-              was lower: the rest is later changes', which are findings of their own. The phase named is the one whose exposed time in a step grew most, or the wait for input before it, in the mean of all \
-              steps of the level (of a gradual change, of the last level), if it accounts for at least \
-              half of what steps grew, and grew by half as much again of its own time as the rest of the step did; the section \
-              named is the one of that phase whose own exposed time grew most, where that is half of it. Where no phase \
-              does, all of the step is slower: while that is by less than a quarter it may be no more than the \
-              machine's clock, and the severity is at most 9; so it is where at least half of what steps grew is time \
-              in which their threads waited for a processor.",
-        advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
-                 searched, a file that is appended to, a larger batch, a second stage of training; for input before the steps, \
-                 at what makes the batches. Where no phase \
-                 explains it, all of the step is slower: clock speed and heat, other programs on the machine, memory.",
-        example: "Slower since step 812: steps take 14 % longer than before.\n\
-                  \x20   10.0 ms before, 11.4 ms after: 1.4 ms more in step/prepare/decode\n\
-                  A cache was full at that step; with a larger one steps stayed at 10.0 ms.",
-    },
+    page: include_str!("slower_since.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

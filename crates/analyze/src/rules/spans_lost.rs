@@ -1,43 +1,27 @@
 //! Rule `spans_lost`: the recording is incomplete. What was wrong with files is told by the read issues; here
 //! is what the processes themselves lost, and runs that did not end.
 
-use std::collections::BTreeMap;
-
 use stepscope_core::LossReason;
 
-use super::{Config, Doc, Rule};
+use super::{Config, Rule};
+use crate::losses::lost::{Lost, elsewhere};
+use crate::report::coverage;
+use crate::report::finding::{Evidence, Finding, FindingType, Note, Verdict, rounded, severity};
 use crate::report::units::{count, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, coverage, rounded, severity};
-use crate::summary::{LossRow, Summary};
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     id: "spans_lost",
     since: "0.1.0",
     name: "Spans lost",
-    kind: BottleneckType::Recording,
-    may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Spans that were recorded but did not arrive, traces that are not complete, and runs that did \
-                not end in order.",
-        why: "Figures that rest on spans (own times, phases, slowest steps) describe only what arrived. \
-              Counts, totals and quantiles of sections come from the processes' own aggregates where those \
-              arrived, and stay exact.",
-        how: "Every process counts the spans that it drops, by reason and sink, and says how many ended and how \
-              many each trace has; a reader compares. What the input does not lack (one sink lost it, and it \
-              came through another) is a note, and so are spans left out on purpose and steps that are not \
-              here without a loss that somebody counted: sampled, or in files that were not given. A process \
-              that ends in order writes its run span last: without it the process was killed, crashed, or is \
-              still running, and what it recorded after its last write cannot be counted. Traces that were \
-              at work when a run ended are no loss where every span that ended is here. Severity is the share \
-              of spans lost; a run that did not end has a low one of its \
-              own.",
-        advice: "Each reason has its own remedy, listed with the finding.",
-        example: "12,044 spans were lost (3.1 % of those recorded).\n\
-                  \x20   ring_full: 12,044\n\
-                  Raise the ring size (STEPSCOPE_RING_BYTES), or record fewer sections\n\
-                  (level `basic`).",
+    kind: FindingType::Recording,
+    notes: |summary, _, _| {
+        let note = |text| Note { rule: RULE.id, section: None, text };
+        coverage::notes(summary).into_iter().map(note).collect()
     },
+    page: include_str!("spans_lost.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -83,74 +67,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     })
 }
 
-/// Whether a loss is one that the finding is about. What was chosen to be left out is none.
-fn counts(row: &LossRow) -> bool {
-    row.is_lacking && !row.reason.is_some_and(LossReason::is_on_purpose)
-}
-
-/// What a sink lost that this input has from another.
-fn elsewhere(summary: &Summary) -> impl Iterator<Item = &LossRow> {
-    summary.losses.dropped.iter().filter(|row| !row.is_lacking)
-}
-
-/// What qualifies the figures, and what is lost at other places than the input at hand.
-pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
-    let coverage = &summary.coverage;
-    let mut texts = Vec::new();
-    if let Some(read) = coverage::read(coverage) {
-        texts.push(format!(
-            "{read}. {} Counts, totals and quantiles of sections are those of all steps; rates, step times and \
-             phases those of the steps read.",
-            coverage::unread_because(coverage)
-        ));
-    }
-    if let Some((whole, all)) = coverage.partly_whole().filter(|&(whole, _)| whole > 0) {
-        texts.push(format!(
-            "{} of {} were read with all their sections, the others {}. Phases and own times are those of the \
-             whole ones, taken to be typical; for more of them, {}.",
-            count(whole),
-            things(all, "step", "steps"),
-            coverage::parts_because(coverage),
-            coverage::parts_advice(coverage)
-        ));
-    }
-    let unplaced = summary.losses.unplaced;
-    if unplaced > 0 {
-        texts.push(format!(
-            "{} in no row of the sections: what was around {} was not read (it was still open when the run stopped, or \
-             was lost), and could be one of several.",
-            things(unplaced, "section is", "sections are"),
-            if unplaced == 1 { "it" } else { "them" }
-        ));
-    }
-    texts.extend(elsewhere(summary).map(|row| {
-        format!(
-            "{} lost on the way to `{}` ({}). This input came another way and does not lack them. {}",
-            things(row.spans, "span was", "spans were"),
-            row.sink,
-            row.reason.map_or("for an unknown reason", LossReason::as_str),
-            row.reason.map_or("", LossReason::advice)
-        )
-    }));
-    texts.into_iter().map(|text| Note { rule: RULE.id, section: None, text }).collect()
-}
-
 fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
     let (state, losses) = (&summary.state, &summary.losses);
-    let spans = summary.lost_spans();
-    if spans == 0 && (state.incomplete_traces == 0 || is_open_at_end(summary)) {
-        return None;
-    }
-    let recorded = losses.emitted.unwrap_or(0).max(state.spans.saturating_add(state.missing_spans)).max(1);
-    let share = (spans as f64 / recorded as f64).min(1.0);
-    if share < thresholds.min_share {
-        return None;
-    }
-    let mut by_reason: BTreeMap<Option<LossReason>, u64> = BTreeMap::new();
-    for row in losses.dropped.iter().filter(|row| counts(row)) {
-        let sum = by_reason.entry(row.reason).or_default();
-        *sum = sum.saturating_add(row.spans);
-    }
+    let Lost { spans, share, by_reason } =
+        Lost::of(summary).filter(|lost| lost.share >= thresholds.min_share)?;
     let reasons: serde_json::Map<String, serde_json::Value> = by_reason
         .iter()
         .map(|(reason, &spans)| (reason.map_or("unknown", LossReason::as_str).to_owned(), spans.into()))
@@ -176,9 +96,6 @@ fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
     Some(Finding {
         title,
         severity: severity(100.0 * share),
-        section: None,
-        phase: None,
-        rank: None,
         evidence: Evidence::new()
             .with("lost_spans", spans)
             .with("lost_share", rounded(share, 6))
@@ -188,18 +105,8 @@ fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
             .with("incomplete_traces", state.incomplete_traces)
             .with("missing_spans", state.missing_spans),
         recommendation: advice.join(" "),
-        predicted_gain: None,
+        ..Finding::default()
     })
-}
-
-/// Whether traces that are not complete are those that were at work at the end, as far as can be known: every
-/// span that ended is here, or the run stopped and nobody counted a loss.
-fn is_open_at_end(summary: &Summary) -> bool {
-    let state = &summary.state;
-    // What a process counted and never wrote, because it was stopped, is told by `not_ended`.
-    let was_stopped = state.is_ended() == Some(false) && summary.lost_spans() == 0;
-    let has_all = summary.losses.absent == Some(0) || was_stopped;
-    state.is_ours && has_all && state.missing_spans == 0 && state.dropped_spans == 0
 }
 
 fn not_ended(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
@@ -209,10 +116,10 @@ fn not_ended(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
     }
     let open = state.instances.saturating_sub(state.ended);
     let title = if state.instances <= 1 {
-        "The run did not end in order: it was killed, crashed, or is still running.".to_owned()
+        "The run did not finish cleanly: it was killed, crashed, or is still running.".to_owned()
     } else {
         format!(
-            "{} of {} processes did not end in order: they were killed, crashed, or are still running.",
+            "{} of {} processes did not finish cleanly: they were killed, crashed, or are still running.",
             count(open),
             count(state.instances)
         )
@@ -220,20 +127,16 @@ fn not_ended(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
     Some(Finding {
         title,
         severity: severity(thresholds.not_ended_severity),
-        section: None,
-        phase: None,
-        rank: None,
         evidence: Evidence::new()
             .with("processes", state.instances)
             .with("not_ended", open)
             .with("epochs_started", state.epochs_started)
             .with("epochs_ended", state.epochs_ended)
             .with("incomplete_traces", state.incomplete_traces),
-        recommendation: "What had been written is in this report; what was recorded after the last write (half a \
-                         second at most, in a directory) is missing and cannot be counted, and traces that were \
-                         at work are not complete. If the program is meant to have ended, look at its exit code \
-                         and log, and keep the guard of `stepscope::init()` alive until the end of `main`."
+        recommendation: "What was recorded after the last write, at most half a second in a directory, is missing and \
+                         cannot be counted. If the program is meant to have ended, look at its exit code and log, and \
+                         keep the guard of `stepscope::init()` alive until the end of `main`."
             .into(),
-        predicted_gain: None,
+        ..Finding::default()
     })
 }

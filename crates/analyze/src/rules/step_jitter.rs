@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use stepscope_core::Phase;
 
 use super::common::levels::levels_since;
-use super::common::tail::{FEW, innermost, is_driving, is_in_few, longest_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Same, Steps, ToldBy};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::sections::tail::{FEW, innermost, is_driving, is_in_few, longest_ns, slow_ns};
 use crate::summary::{
     EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary, stands_out,
 };
@@ -21,42 +21,15 @@ pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
     since: "0.1.0",
     name: "Step jitter",
-    kind: BottleneckType::Variability,
+    kind: FindingType::Variability,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Step times that scatter: some steps take a multiple of the usual one, and together that costs \
-                a noticeable part of the run.",
-        why: "In a run on several ranks every rank waits for the slowest step of all. On one rank jitter is \
-              time that the usual step shows to be unnecessary, and it hides real changes from you.",
-        how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A finding \
-              needs a tail (either ratio above its limit) and a cost: mean minus median, as a share of the mean. What \
-              hits fewer steps than percentiles see is a tail where those of the ten slowest step numbers that are beyond \
-              the limit of p99 cost as much by themselves, on all ranks; fewer than four of these may be chance, and the severity is at most 9: which \
-              steps they are is told. Where \
-              every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
-              the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
-              ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report, without what they have of input before the steps), the \
-              tail is compared with the longest level, and the mean with that of the levels (beside periodic steps raised by what \
-              the median of the others is above that of all steps); where ranks are slower than others (`slow_rank`) and the run did \
-              not change and has no periodic steps, each rank's median is such a level. The phase named is the \
-              one that explains the slowest steps: where their exposed time exceeds that of a usual step most (all steps are taken \
-              for a mix of usual ones and of such slow ones), if \
-              it accounts for at least half of the excess and grows by half as much again of its own time as the rest of the \
-              step does: what makes all of a step slower is no matter of its longest phase. A second one with 15 % of the excess or more is \
-              told, too. Where none does, the section is named whose calls of more than twice \
-              the median (all of its calls, where no more than one step in ten runs it, and none is periodic) take at least half of \
-              what all steps take above theirs, and grow by as much more than the rest. Where slow calls of one section of this phase, or a change \
-              in it, are three quarters of the cost or more, only these are told. Where half of the cost or more is \
-              time in which the steps' threads waited for a processor, the severity is at most 9.",
-        advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
-                 more loaders), checkpoints (write them in another thread), evaluation. Where a section does, look at its slowest \
-                 calls. Where none does, all of the step is slower at times, or now one part of it and now another: other \
-                 processes, clock changes, samples of varying length.",
-        example: "Steps vary: p95 is 3.1 times the median, which costs 18 % of the step time.\n\
-                  \x20   The slow steps are explained by `checkpoint`.\n\
-                  Written by a thread of its own, p95 fell to 1.1 times the median.",
-    },
+    yields_to: &[
+        ToldBy { rule: "slow_calls", same: Same::Phase },
+        ToldBy { rule: "slower_since", same: Same::Phase },
+    ],
+    page: include_str!("step_jitter.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

@@ -1,36 +1,21 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
-use super::{Config, Doc, Rule, Steps};
-use crate::narrow::narrow;
+use super::{Config, Rule, Steps};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{InSteps, SectionRow, Summary};
+use crate::sections::tiny::Tiny;
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     id: "tiny_sections",
     since: "0.1.0",
     name: "Too many tiny sections",
-    kind: BottleneckType::Recording,
+    kind: FindingType::Recording,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Sections inside steps that take about as long as it takes to record them, and are so many that this is a \
-                good part of the step.",
-        why: "A section is not free: its figures are those of the work and of the recording, and the step is slower than \
-              without. The spans fill disks and queues besides.",
-        how: "The calls on the training thread of all sections whose mean duration is at most `tiny_ns`, times what recording a \
-              section costs its own thread, divided by the time of the steps, warm-up excluded. Of a section that runs on other \
-              threads as well, these are as large a part of its calls as of its time; where only sums of sections are known, all \
-              are judged. The bound of the gain counts what the background thread does besides, for calls on any thread, as if it \
-              took a processor from the training thread, and as if that waited for all the others. Both costs are measured ones, and \
-              thresholds: docs/overhead.md says how to measure yours. Spans that other libraries recorded are not judged.",
-        advice: "Put one section around the loop instead of one into it. Where the calls matter, record their number \
-                 (`stepscope::value!`) or at a level of their own. At level `basic` sections are summed and leave no spans.",
-        example: "Recording tiny sections takes 21 % of the step time.\n\
-                  \x20   step/forward/neuron: 4,096 calls a step, 90 ns each\n\
-                  With one section around the loop the step took 3.9 ms instead of 4.9 ms.",
-    },
+    page: include_str!("tiny_sections.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -44,56 +29,6 @@ thresholds! {
     min_share: f64 = 0.05;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
-}
-
-/// Tiny sections of the steps that were read whole, or of all by the sums.
-struct Tiny<'a> {
-    /// Calls on the threads that drive steps; by the sums, which know none, those that are not known to be on others.
-    calls: u64,
-    /// Calls on other threads.
-    elsewhere: u64,
-    /// The one with most calls on the former, of equals the first path, and these.
-    most: Option<(&'a SectionRow, u64)>,
-    steps: u64,
-    steps_ns: u64,
-}
-
-impl<'a> Tiny<'a> {
-    fn of(summary: &'a Summary, steps: &Steps<'_>, tiny_ns: u64) -> Self {
-        let whole = steps.mode.whole_after_warmup();
-        let (in_steps, steps_ns) = match &steps.sums {
-            Some(sums) => (sums.steps, sums.steps_ns),
-            None => (whole.steps, whole.total_ns),
-        };
-        let mut tiny = Self { calls: 0, elsewhere: 0, most: None, steps: in_steps, steps_ns };
-        for row in summary.sections.iter().filter(|row| row.is_part()) {
-            let part = row.in_mode(steps.mode.mode).map(InSteps::after_warmup);
-            let called = match &steps.sums {
-                Some(sums) => {
-                    sums.inside.get(row.path.as_str()).map(|row| (row.stats.count, row.stats.total))
-                }
-                None => part.map(|part| (part.calls, part.total_ns)),
-            };
-            let Some((calls, total_ns)) = called else { continue };
-            if calls == 0 || total_ns > tiny_ns.saturating_mul(calls) {
-                continue;
-            }
-            let driving = part.map_or(calls, |part| on_driving_threads(calls, &part));
-            tiny.calls = tiny.calls.saturating_add(driving);
-            tiny.elsewhere = tiny.elsewhere.saturating_add(calls - driving);
-            if driving > 0 && tiny.most.is_none_or(|(_, most)| driving > most) {
-                tiny.most = Some((row, driving));
-            }
-        }
-        tiny
-    }
-}
-
-/// Of so many calls of a section those on threads that drive steps: as large a part as of its time. Of calls that take no time
-/// at all nobody knows it.
-fn on_driving_threads(calls: u64, part: &InSteps) -> u64 {
-    let driving = u128::from(calls).saturating_mul(part.driving_ns.min(part.total_ns).into());
-    driving.checked_div(part.total_ns.into()).map_or(0, narrow)
 }
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
@@ -146,8 +81,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ),
         severity: gain.severity(),
         section: Some(row.path.clone()),
-        phase: None,
-        rank: None,
         evidence: Evidence::new()
             .with("recording_share", rounded(share, 6))
             .with("recording_per_step_ns", gain.saved_ns_per_step.min(saved(share)))
@@ -169,5 +102,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             steps.caveat()
         ),
         predicted_gain: Some(gain),
+        ..Finding::default()
     }])
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::path::MAX_DEPTH;
 
 use crate::accumulate::Merge;
-use crate::paths::{PathTree, Place, ROOT};
+use crate::sections::paths::{PathTree, Place, ROOT};
 
 use super::SectionAcc;
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Standing, Walk};
+use stepscope_analyze::critical_path::{Member, NO_PARENT, Piece, Standing, Walk};
 use stepscope_testkit::published;
 
 mod through_readers;

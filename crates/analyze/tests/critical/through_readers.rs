@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use stepscope_analyze::critical::{Member, NO_PARENT};
+use stepscope_analyze::critical_path::{Member, NO_PARENT};
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_model::{ReadOptions, Reader, Sink, Trace};
 use stepscope_testkit::published;

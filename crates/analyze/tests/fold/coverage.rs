@@ -93,7 +93,7 @@ fn notes(summary: &Summary) -> Vec<String> {
 /// Title and severity of what is said to be lost.
 fn lost(summary: &Summary) -> Option<(String, f64)> {
     let report = build(summary, Reading::default(), &Config::default());
-    let found = report.bottlenecks.into_iter().find(|found| found.rule == "spans_lost");
+    let found = report.findings.into_iter().find(|found| found.rule == "spans_lost");
     found.map(|found| (found.title, found.severity))
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Stint, Walk};
+use stepscope_analyze::critical_path::{Member, NO_PARENT, Piece, Stint, Walk};
 use stepscope_core::{Mode, Phase, PhaseClass};
 use stepscope_model::{Figure, Link, PhaseTag, Poll, Span, Trace};
 

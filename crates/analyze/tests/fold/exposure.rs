@@ -111,7 +111,7 @@ fn stalls_inside_of_computations_are_found() {
         })
         .collect();
     let report = build(&summarise(&traces), Reading::default(), &Config::default());
-    let found = |rule: &str| report.bottlenecks.iter().find(|found| found.rule == rule).unwrap();
+    let found = |rule: &str| report.findings.iter().find(|found| found.rule == rule).unwrap();
     // Of 3,200 ms and 8 times 99 ms: 1,200 ms and 792 ms.
     assert_eq!(found("io_stalls").title, "30 % of the step time goes into reading and writing.");
     assert_eq!(found("io_stalls").section.as_deref(), Some("step/backward/offload"));

@@ -1,7 +1,9 @@
 //! The verdict on input and what happens between steps.
 
+use stepscope_analyze::Summary;
+use stepscope_analyze::loaders::{InputShare, InputVerdict, Thresholds};
 use stepscope_analyze::report::Reading;
-use stepscope_analyze::summary::{InputVerdict, Limit, PhaseName};
+use stepscope_analyze::summary::{Limit, PhaseName};
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue, Trace};
 
@@ -27,8 +29,12 @@ fn loops(count: u64, before_ns: u64, inside_ns: u64) -> Vec<Trace> {
     traces
 }
 
+fn verdict_on(summary: &Summary) -> InputVerdict {
+    InputShare::of(summary.input, &Thresholds::default()).verdict
+}
+
 fn verdict(count: u64, before_ns: u64, inside_ns: u64) -> InputVerdict {
-    summarise(&loops(count, before_ns, inside_ns)).input.verdict
+    verdict_on(&summarise(&loops(count, before_ns, inside_ns)))
 }
 
 #[test]
@@ -37,7 +43,7 @@ fn the_borders_are_five_and_twenty_per_cent() {
     assert_eq!(verdict(100, 0, 50), InputVerdict::Moderate);
     assert_eq!(verdict(100, 0, 199), InputVerdict::Moderate);
     assert_eq!(verdict(100, 0, 200), InputVerdict::High);
-    assert_eq!(verdict(19, 0, 200), InputVerdict::NotEnoughData);
+    assert_eq!(verdict(19, 0, 200), InputVerdict::Unknown);
     assert_eq!(verdict(20, 0, 200), InputVerdict::High);
 }
 
@@ -162,7 +168,7 @@ fn a_section_is_between_steps_although_it_runs_before_and_after_them_as_well() {
     assert_eq!((summary.outside.len(), summary.outside[0].stats.total), (1, 99 * 5_000));
     let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
     let named: Vec<_> = report
-        .bottlenecks
+        .findings
         .iter()
         .filter(|found| found.rule == "between_steps")
         .map(|found| found.section.as_deref())
@@ -190,7 +196,7 @@ fn where_a_clock_was_set_nothing_is_said_of_the_time_between_steps() {
         let reading = Reading { issues: kinds.iter().map(issue).collect(), ..Reading::default() };
         let report = stepscope_analyze::report::build(&summary, reading, &Default::default());
         let state = report.detailed_metrics.rules.iter().find(|state| state.rule == "between_steps").unwrap();
-        let found = report.bottlenecks.iter().any(|found| found.rule == "between_steps");
+        let found = report.findings.iter().any(|found| found.rule == "between_steps");
         (found, state.because.clone())
     };
     assert_eq!(states(&[IssueKind::Truncated]), (true, None));
@@ -225,7 +231,7 @@ fn what_other_threads_do_between_steps_is_hidden() {
         traces.push(loader.trace());
     }
     let summary = summarise(&traces);
-    assert_eq!(summary.input.verdict, InputVerdict::No);
+    assert_eq!(verdict_on(&summary), InputVerdict::No);
     assert_eq!(summary.input.share, Some(0.0));
     assert!(summary.outside.is_empty());
 }
@@ -254,7 +260,7 @@ fn checkpoints_and_evaluations_are_told_by_phase() {
 fn without_any_phase_nothing_can_be_said() {
     let traces: Vec<Trace> = (0..50).map(|i| bare_step(i, i as i64, i * 100, i * 100 + 50)).collect();
     let summary = summarise(&traces);
-    assert_eq!((summary.input.verdict, summary.input.share), (InputVerdict::NotEnoughData, None));
+    assert_eq!((verdict_on(&summary), summary.input.share), (InputVerdict::Unknown, None));
 }
 
 /// `count` steps of 10,000 ns each, 1,000 ns from one to the next, on one of four threads in turn, and beside each on the next
@@ -283,7 +289,7 @@ fn on_a_pool(count: u64, (beside, beside_ns): (&str, u64), (between, between_ns)
 }
 
 /// Phase, calls, their time, and the exposed time of each row between steps.
-fn rows(summary: &stepscope_analyze::Summary) -> Vec<(Option<&str>, u64, u64, u64)> {
+fn rows(summary: &Summary) -> Vec<(Option<&str>, u64, u64, u64)> {
     let of =
         |row: &stepscope_analyze::summary::OutsideRow| (row.stats.count, row.stats.total, row.exposed_ns);
     let rows = summary.outside.iter().map(|row| (row.phase.as_ref().map(PhaseName::as_str), of(row)));

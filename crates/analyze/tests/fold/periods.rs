@@ -88,7 +88,7 @@ fn a_period_begins_with_its_first_long_step_and_is_neither_jitter_nor_a_change()
     assert_eq!((summary.modes[0].warmup.steps, summary.periodic[0].every(350)), (12, None));
     assert!(summary.changes.is_empty(), "{:?}", summary.changes);
     let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
-    assert!(report.bottlenecks.iter().all(|found| !["step_jitter", "slower_since"].contains(&found.rule)));
+    assert!(report.findings.iter().all(|found| !["step_jitter", "slower_since"].contains(&found.rule)));
 }
 
 #[test]

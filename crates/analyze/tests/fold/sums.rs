@@ -1,9 +1,10 @@
 //! Runs of which few steps were read with their sections: what the processes' own sums of the same sections tell is
 //! preferred, where they are complete and can tell it.
 
+use stepscope_analyze::loaders::{InputShare, InputVerdict, Thresholds};
 use stepscope_analyze::report::{Overview, Reading, build};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{FigureSource, InputVerdict, Limit};
+use stepscope_analyze::summary::{FigureSource, Limit};
 use stepscope_analyze::{Partial, Summary};
 use stepscope_core::{LossReason, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, SectionValue, Trace};
@@ -71,7 +72,7 @@ fn overview(summary: &Summary) -> Overview {
 #[test]
 fn a_run_of_which_few_steps_are_left_is_judged_by_its_sums() {
     let summary = run(60, 1, true);
-    let input = summary.input;
+    let input = InputShare::of(summary.input, &Thresholds::default());
     assert_eq!((input.source, input.verdict), (FigureSource::Aggregates, InputVerdict::High));
     // 5 ns, and 10 ns of which 4 are not counted twice.
     assert_eq!((input.in_steps_ns, input.steps_ns, input.steps), (15_000, 50_000, STEPS));
@@ -99,9 +100,9 @@ fn a_run_of_which_few_steps_are_left_is_judged_by_its_sums() {
 #[test]
 fn few_steps_left_are_enough_where_the_sums_count_many() {
     let summary = run(5, 1, true);
-    assert_eq!(summary.input.verdict, InputVerdict::High);
+    assert_eq!(InputShare::of(summary.input, &Thresholds::default()).verdict, InputVerdict::High);
     let report = build(&summary, Reading::default(), &Config::default());
-    let found = report.bottlenecks.iter().find(|found| found.rule == "input_bound").unwrap();
+    let found = report.findings.iter().find(|found| found.rule == "input_bound").unwrap();
     // What the five show of the wait is not typical, and the finding says what it rests on.
     let evidence = serde_json::to_value(&found.evidence).unwrap();
     assert_eq!(evidence["waiting_per_step_ns"], 15);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use stepscope_analyze::loaders::{InputShare, InputVerdict, Thresholds};
 use stepscope_analyze::report::Verdict;
-use stepscope_analyze::summary::InputVerdict;
 use stepscope_analyze::{Summary, rules};
 use stepscope_core::Mode;
 use stepscope_model::{Figure, Resource, Trace};
@@ -35,7 +35,7 @@ fn check(rule: &str, summary: &Summary) -> Verdict {
 
 fn why_unknown(rule: &str, summary: &Summary) -> String {
     match check(rule, summary) {
-        Verdict::NotEnoughData { because } => because,
+        Verdict::Unknown { because } => because,
         other => panic!("{rule}: {other:?}"),
     }
 }
@@ -56,7 +56,7 @@ fn a_thinned_run_says_what_the_whole_one_says() {
         assert!((mode.phases[0].exposed_share - 2.0 / 3.0).abs() < 1e-9);
         assert_eq!(mode.unattributed_ns, 0);
         assert_eq!(mode.quick_without_waiting_ns, Some(100));
-        assert_eq!(summary.input.verdict, InputVerdict::High);
+        assert_eq!(InputShare::of(summary.input, &Thresholds::default()).verdict, InputVerdict::High);
         assert!((summary.input.share.unwrap() - 2.0 / 3.0).abs() < 1e-4);
         let Verdict::Found(findings) = check("input_bound", summary) else { panic!("not found") };
         assert_eq!(findings[0].title, "67 % of the step time is spent waiting for batches.");
@@ -95,7 +95,10 @@ fn roots_alone_are_not_judged() {
         let mode = summary.mode(Mode::Train).unwrap();
         assert_eq!((mode.steady.count, mode.whole.steps, mode.unattributed_ns), (STEPS, 0, 0));
         assert_eq!(mode.quick_without_waiting_ns, None);
-        assert_eq!((summary.input.verdict, summary.input.share), (InputVerdict::NotEnoughData, None));
+        assert_eq!(
+            (InputShare::of(summary.input, &Thresholds::default()).verdict, summary.input.share),
+            (InputVerdict::Unknown, None)
+        );
         for rule in ["input_bound", "slow_preprocessing", "checkpoint_stalls"] {
             assert!(why_unknown(rule, &summary).contains(cause), "{rule}");
         }

@@ -194,21 +194,3 @@ fn steps_that_are_slower_as_a_whole_are_no_matter_of_their_longest_section() {
     assert_eq!((jitter.section, jitter.phase), (None, None), "{}", jitter.recommendation);
     assert!(jitter.recommendation.starts_with("No phase explains"), "{}", jitter.recommendation);
 }
-
-#[test]
-fn what_one_call_costs_may_be_chance() {
-    let of = |name, usual_ms, once_ms| {
-        summarise(&run(400, |step| {
-            let mut sections = vec![section(name, if step == 222 { once_ms } else { usual_ms })];
-            sections.append(&mut stages(1.0));
-            (sections, 0.0)
-        }))
-    };
-    for (rule, name) in [("sync_waits", "wait"), ("io_stalls", "write"), ("input_bound", "data_wait")] {
-        // 820 of 4,820 ms, nearly all of it in one step.
-        assert_eq!(found(rule, &of(name, 0.05, 800.0)).severity, 9.0, "{rule}");
-        // 2,196 of 6,196 ms, of which one call takes 596 above the others: 1,600 are 26 %.
-        assert_eq!(found(rule, &of(name, 4.0, 600.0)).severity, 26.0, "{rule}");
-        assert_eq!(found(rule, &of(name, 4.0, 4.0)).severity, 29.0, "{rule}");
-    }
-}

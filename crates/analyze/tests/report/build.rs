@@ -18,7 +18,7 @@ fn report(run: &stepscope_analyze::Summary) -> Report {
 #[test]
 fn the_worst_finding_comes_first() {
     let report = report(&troubled());
-    let rules: Vec<&str> = report.bottlenecks.iter().map(|found| found.rule).collect();
+    let rules: Vec<&str> = report.findings.iter().map(|found| found.rule).collect();
     let expected = [
         "memory_growth",
         "input_bound",
@@ -30,7 +30,7 @@ fn the_worst_finding_comes_first() {
         "spans_lost",
     ];
     assert_eq!(rules, expected);
-    let ids: Vec<&str> = report.bottlenecks.iter().map(|found| found.id.as_str()).collect();
+    let ids: Vec<&str> = report.findings.iter().map(|found| found.id.as_str()).collect();
     assert_eq!(ids[1], "input_bound:step/data_wait");
     assert_eq!(&ids[6..], ["spans_lost", "spans_lost#2"]);
     assert_eq!(report.max_severity(), Some(60.0));
@@ -44,7 +44,7 @@ fn a_loose_bound_raises_no_finding() {
         .phase(Phase::Preprocessing, "prepare", 3 * MS)
         .loader(1, 10 * MS, 1.0)
         .build();
-    let found = report(&summary).bottlenecks;
+    let found = report(&summary).findings;
     let rules: Vec<&str> = found.iter().map(|finding| finding.rule).collect();
     assert_eq!(rules, ["slow_preprocessing", "input_bound"]);
     assert_eq!(found[1].predicted_gain.as_ref().map(|gain| gain.share), Some(0.6));
@@ -90,7 +90,7 @@ fn every_rule_has_its_say() {
         let said: Vec<&str> = report.detailed_metrics.rules.iter().map(|rule| rule.rule).collect();
         assert_eq!(said, RULES.iter().map(|rule| rule.id).collect::<Vec<_>>());
         for rule in &report.detailed_metrics.rules {
-            let found = report.bottlenecks.iter().any(|finding| finding.rule == rule.rule);
+            let found = report.findings.iter().any(|finding| finding.rule == rule.rule);
             assert_eq!(rule.state == "found", found, "{}", rule.rule);
             assert_eq!(rule.because.is_none(), found, "{}", rule.rule);
         }
@@ -110,7 +110,7 @@ fn what_the_slow_calls_of_a_section_do_to_the_steps_is_said_once() {
     };
     let rules = |report: &Report| -> Vec<_> {
         let found =
-            report.bottlenecks.iter().filter(|found| ["step_jitter", "slow_calls"].contains(&found.rule));
+            report.findings.iter().filter(|found| ["step_jitter", "slow_calls"].contains(&found.rule));
         found.map(|found| (found.rule, found.evidence.get("stands_for").cloned())).collect()
     };
     let one = with(Phase::Forward);
@@ -131,10 +131,9 @@ fn a_section_that_makes_steps_vary_is_said_once() {
     let calls: Vec<u64> = (0..8).map(|call| if call == 7 { 20 * MS } else { MS / 5 }).collect();
     let run = Run::with_durations(durations).phase(Phase::Forward, "forward", 8 * MS).varying("lock", &calls);
     let report = report(&run.build());
-    let said: Vec<_> =
-        report.bottlenecks.iter().map(|found| (found.rule, found.section.as_deref())).collect();
+    let said: Vec<_> = report.findings.iter().map(|found| (found.rule, found.section.as_deref())).collect();
     assert_eq!(said, [("step_jitter", Some("step/lock"))]);
-    assert_eq!(report.bottlenecks[0].evidence.get("stands_for"), Some(&json!(["slow_section"])));
+    assert_eq!(report.findings[0].evidence.get("stands_for"), Some(&json!(["slow_section"])));
 }
 
 #[test]
@@ -144,7 +143,7 @@ fn equal_findings_are_ordered_by_identity() {
         .untagged("b", 1, 2 * MS)
         .untagged("a", 1, 2 * MS)
         .build();
-    let ids: Vec<String> = report(&summary).bottlenecks.into_iter().map(|found| found.id).collect();
+    let ids: Vec<String> = report(&summary).findings.into_iter().map(|found| found.id).collect();
     assert_eq!(ids, ["slow_section:step/a", "slow_section:step/b"]);
 }
 
@@ -156,7 +155,7 @@ fn equal_severities_are_ordered_by_what_their_causes_take() {
         .untagged("a", 1, 2 * MS)
         .untagged("b", 1, 2 * MS + 3 * MS / 100)
         .build();
-    let found = report(&summary).bottlenecks;
+    let found = report(&summary).findings;
     let told: Vec<_> = found.iter().map(|one| (one.section.as_deref(), one.severity)).collect();
     assert_eq!(told, [(Some("step/b"), 20.0), (Some("step/a"), 20.0)]);
 }
@@ -171,7 +170,7 @@ fn a_small_part_of_a_finding_does_not_stand_for_it() {
         let mut summary = run.varying("log", &calls).build();
         let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
         row.phase = Some(PhaseName::Known(Phase::Forward));
-        let found = report(&summary).bottlenecks;
+        let found = report(&summary).findings;
         let of_these = found.iter().filter(|found| ["step_jitter", "slow_calls"].contains(&found.rule));
         of_these.map(|found| found.rule).collect::<Vec<_>>()
     };
@@ -197,5 +196,5 @@ fn an_input_without_a_run_has_a_report() {
     let report = report(&nothing());
     assert_eq!((report.run.id, report.memory, report.summary.step_time), (None, None, None));
     assert_eq!(report.summary.verdict, "Nothing to report: the input holds no run.");
-    assert!(report.bottlenecks.is_empty());
+    assert!(report.findings.is_empty());
 }

@@ -1,4 +1,4 @@
-//! `docs/rules.md` is what the registry says. `BLESS=1 cargo test -p stepscope-analyze --test report` writes it anew.
+//! `docs/rules.md` is what the registry says. `cargo xtask docs` writes it anew.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,25 +8,23 @@ use stepscope_analyze::rules::{Config, RULES};
 const HEAD: &str = "\
 # Rules
 
-What `stepscope analyze` looks for. Made from the registry of rules (`crates/analyze/src/rules`), which a test holds it
-against; `stepscope analyze --list-rules` lists them, `stepscope explain RULE` says the same as here in a terminal.
+What `stepscope analyze` looks for: `stepscope explain` lists it, `stepscope explain RULE` says the same in a terminal. Each
+page is `crates/analyze/src/rules/RULE.md`; `cargo xtask docs` gathers them here.
 
-A rule says one of three things: what it *found*, that all is *fine*, or that there is *not enough data*, and then what is
-missing. A finding names its figures, a severity, what to do, and what doing it can bring: an upper bound, as if the
-cause took no time at all. The severity of what takes time is the share that the cause itself takes, in per cent, and
-less where that may be chance or the machine's doing. Findings are ordered by severity, then by that share, the largest
-first, then by id: not by the bound, which counts what the cause may cost everything else.
+A rule says *found*, *fine* or *unknown*, and then what is missing. A finding has figures, a severity, advice, and
+what the advice can gain at most: as if the cause took no time at all. Severity is the share that the cause itself takes, in
+per cent; it is at most 9 where that may be chance or the machine's doing. Findings are ordered by severity, then by that
+share, then by id.
 
-Where several ranks do steps together, each may wait for the others, and the bound holds for that as well: with a cause that
-takes `c` of the mean step, `n` ranks, and `w` that they wait in communication and synchronization on average, all steps may
-be shorter by `c + min((n - 1) c, w)`; where no section of these phases tells how long ranks wait (they exchange inside of
-`backward`, say), by `n c`. One rank is named where it has half as much again of the finding's phase as they have on average.
+Ranks that do steps together wait for each other, and the bound counts that. With a cause of `c` of the mean step, `n` ranks
+and `w` waited in communication and synchronization, it is `c + min((n - 1) c, w)`; where no section of these phases was
+recorded, `n c`. A rank is named that has 1.5 times the mean of the finding's phase.
 
 Thresholds are set in `stepscope.toml` of the working directory, or in the file that `STEPSCOPE_CONFIG` or `--config` names, a
 table a rule:
 
 ```toml
-[rules.input_bound]
+[rules.io_stalls]
 min_share = 0.1
 ```
 
@@ -45,18 +43,11 @@ fn document() -> String {
         writeln!(text, "| [`{id}`](#{id}) | {name} | {kind} |").unwrap();
     }
     for rule in RULES {
-        let doc = rule.doc;
         writeln!(text, "\n## {}\n", rule.id).unwrap();
         writeln!(text, "{}; type `{}`, since {}.\n", rule.name, rule.kind.as_str(), rule.since).unwrap();
-        for (heading, part) in [
-            ("What it finds", doc.finds),
-            ("Why it matters", doc.why),
-            ("How it is computed", doc.how),
-            ("What to do", doc.advice),
-        ] {
+        for (heading, part) in rule.parts() {
             writeln!(text, "**{heading}.** {part}\n").unwrap();
         }
-        writeln!(text, "```text\n{}\n```\n", doc.example).unwrap();
         text.push_str("| threshold | default | meaning |\n|---|---|---|\n");
         for threshold in config.thresholds(rule.id) {
             let (key, value, doc) = (threshold.key, threshold.value, threshold.doc);

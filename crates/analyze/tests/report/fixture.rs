@@ -2,10 +2,10 @@
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{
-    BatchSummary, Coverage, CriticalPath, DurationBucket, InSteps, InputShare, InputVerdict, InstanceRow,
-    LoaderRow, Losses, MemorySummary, ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity,
-    RunState, SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput,
-    Trend, TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
+    BatchSummary, Coverage, CriticalPath, DurationBucket, InSteps, InputFigures, InstanceRow, LoaderRow,
+    Losses, MemorySummary, ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState,
+    SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend,
+    TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
 use stepscope_model::Resource;
@@ -45,7 +45,7 @@ pub(crate) fn nothing() -> Summary {
         coverage: Coverage::default(),
         instances: Vec::new(),
         modes: Vec::new(),
-        input: InputShare::default(),
+        input: InputFigures::default(),
         outside: Vec::new(),
         beyond: Default::default(),
         batches: BatchSummary::default(),
@@ -531,18 +531,9 @@ impl Run {
             mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns).sum();
         input.steps_ns = mode.steady_ns;
         input.steps = mode.steady.count;
-        input.min_steps = 20;
         let whole = input.steps_ns + input.between_ns;
-        let share = (whole > 0).then(|| (input.in_steps_ns + input.between_ns) as f64 / whole as f64);
-        input.share = share;
-        input.verdict = match share {
-            _ if input.steps < 20 => InputVerdict::NotEnoughData,
-            _ if mode.phases.is_empty() && input.between_ns == 0 => InputVerdict::NotEnoughData,
-            None => InputVerdict::NotEnoughData,
-            Some(share) if share >= 0.2 => InputVerdict::High,
-            Some(share) if share >= 0.05 => InputVerdict::Moderate,
-            Some(_) => InputVerdict::No,
-        };
+        let is_known = whole > 0 && (!mode.phases.is_empty() || input.between_ns > 0);
+        input.share = is_known.then(|| (input.in_steps_ns + input.between_ns) as f64 / whole as f64);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a finding says where ranks wait for each other: its bound holds, and who has most of the cause is named. The truth
 //! is a simulation of ranks that meet at the end of each step.
 
-use stepscope_analyze::report::{Bottleneck, Reading, build};
+use stepscope_analyze::report::{FindingRow, Reading, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{PhaseName, PhaseTime};
 use stepscope_core::Phase;
@@ -35,12 +35,12 @@ impl Case {
     }
 
     /// The finding `input_bound` of the report on such a run.
-    fn finding(&self) -> Bottleneck {
+    fn finding(&self) -> FindingRow {
         self.finding_of(Phase::Communication)
     }
 
     /// The same where ranks exchange in a section of this phase.
-    fn finding_of(&self, exchange: Phase) -> Bottleneck {
+    fn finding_of(&self, exchange: Phase) -> FindingRow {
         let mean = |of: &dyn Fn(u64) -> u64| (0..STEPS).map(of).sum::<u64>() / STEPS;
         let step_ns = mean(&|step| self.with_ns(step));
         let all = |of: fn(u64, u64) -> u64| {
@@ -72,7 +72,7 @@ impl Case {
             summary.instances.push(row);
         }
         let report = build(&summary, Reading::default(), &Config::default());
-        let found = report.bottlenecks.into_iter().find(|found| found.rule == "input_bound");
+        let found = report.findings.into_iter().find(|found| found.rule == "input_bound");
         found.expect("waits for data")
     }
 }
@@ -121,7 +121,7 @@ fn what_a_rank_does_between_its_steps_is_its_own() {
         summary.instances.push(row);
     }
     let report = build(&summary, Reading::default(), &Config::default());
-    let found = report.bottlenecks.into_iter().find(|found| found.rule == "checkpoint_stalls").unwrap();
+    let found = report.findings.into_iter().find(|found| found.rule == "checkpoint_stalls").unwrap();
     assert_eq!(found.rank, Some(3));
     let advice = &found.recommendation;
     assert!(

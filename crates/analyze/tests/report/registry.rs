@@ -31,10 +31,12 @@ fn every_renderer_file_is_registered() {
 #[test]
 fn every_rule_explains_itself() {
     for rule in RULES {
-        let parts = [rule.doc.finds, rule.doc.why, rule.doc.how, rule.doc.advice, rule.doc.example];
-        for part in parts {
-            assert!(part.trim_end().ends_with(['.', ')']), "{}: {part:?}", rule.id);
-            assert!(!part.contains('\t'), "{}: {part:?}", rule.id);
+        let words = rule.page.split_whitespace().count();
+        assert!(words <= 120, "{}: {words} words", rule.id);
+        let headings: Vec<&str> = rule.parts().map(|(heading, _)| heading).collect();
+        assert_eq!(headings, ["What it finds", "How it judges", "What to do", "Limits"], "{}", rule.id);
+        for (heading, text) in rule.parts() {
+            assert!(text.ends_with(['.', '`']), "{}, {heading}: {text:?}", rule.id);
         }
         assert!(rule.since.split('.').count() == 3, "{}", rule.id);
         let thresholds = Config::default().thresholds(rule.id);
@@ -49,13 +51,18 @@ fn every_rule_explains_itself() {
 
 #[test]
 fn thresholds_are_read_by_rule_and_key() {
-    let config: Config =
-        serde_json::from_str(r#"{"input_bound": {"min_share": 0.5}, "memory_growth": {"limit_bytes": 7}}"#)
-            .unwrap();
-    assert_eq!(config.input_bound.min_share, 0.5);
+    let config: Config = serde_json::from_str(
+        r#"{"input_bound": {"moderate_share": 0.1}, "memory_growth": {"limit_bytes": 7}}"#,
+    )
+    .unwrap();
+    assert_eq!(config.input_bound.moderate_share, 0.1);
     assert_eq!(config.input_bound.min_steps, Config::default().input_bound.min_steps);
     assert_eq!(config.memory_growth.limit_bytes, 7);
-    for wrong in [r#"{"no_rule": {}}"#, r#"{"input_bound": {"no_threshold": 1}}"#] {
+    for wrong in [
+        r#"{"no_rule": {}}"#,
+        r#"{"input_bound": {"min_share": 0.1}}"#,
+        r#"{"input_bound": {"no_threshold": 1}}"#,
+    ] {
         assert!(serde_json::from_str::<Config>(wrong).is_err(), "{wrong}");
     }
 }
@@ -85,6 +92,8 @@ fn thresholds_lie_where_they_can() {
         }
         assert_eq!([severity(rule, key, "0"), severity(rule, key, "100")], [None, None]);
     }
+    let disorder = fault(r#"{"input_bound": {"moderate_share": 0.3}}"#).unwrap();
+    assert_eq!(disorder, "[rules.input_bound] `moderate_share` is more than `high_share`");
     // What is no share may be more than one.
     assert_eq!(fault(r#"{"slow_calls": {"min_ratio": 200}}"#), None);
     let negative = fault(r#"{"slow_calls": {"min_ratio": -1}}"#);

@@ -1,4 +1,4 @@
-//! Every rule: found, fine, not enough data.
+//! Every rule: found, fine, unknown.
 
 mod between_steps;
 mod checkpoint_stalls;
@@ -22,7 +22,7 @@ mod sync_waits;
 mod tiny_sections;
 
 use stepscope_analyze::Summary;
-use stepscope_analyze::report::{Finding, Verdict};
+use stepscope_analyze::report::{Finding, Note, Verdict};
 use stepscope_analyze::rules::{self, Config, RULES};
 
 use crate::fixture::{Run, healthy, nothing};
@@ -50,9 +50,19 @@ fn fine(rule: &str, summary: &Summary) -> String {
 /// What a rule that cannot know is missing.
 fn unknown(rule: &str, summary: &Summary) -> String {
     match check(rule, summary) {
-        Verdict::NotEnoughData { because } => because,
+        Verdict::Unknown { because } => because,
         other => panic!("{rule}: {other:?}"),
     }
+}
+
+/// The notes of a rule, whatever it finds.
+fn notes(rule: &str, summary: &Summary, config: &Config) -> Vec<Note> {
+    let rule = rules::find(rule).unwrap();
+    let found = match (rule.check)(summary, config) {
+        Verdict::Found(findings) => findings,
+        _ => Vec::new(),
+    };
+    (rule.notes)(summary, config, &found)
 }
 
 #[test]

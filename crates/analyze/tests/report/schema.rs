@@ -268,7 +268,7 @@ fn the_schema_notices_what_does_not_fit() {
     let spoiled: [fn(&mut Value); 4] = [
         |report| report["more"] = json!(1),
         |report| report["run"]["ranks"] = json!(-1),
-        |report| report["bottlenecks"][0]["severity"] = json!(101),
+        |report| report["findings"][0]["severity"] = json!(101),
         |report| drop(report["summary"].as_object_mut().unwrap().remove("verdict")),
     ];
     for spoil in spoiled {
@@ -339,7 +339,7 @@ fn the_keys_are_in_the_order_of_the_contract() {
         "sections",
         "critical_path",
         "examples",
-        "bottlenecks",
+        "findings",
         "notes",
         "leaks",
         "memory",

@@ -12,7 +12,7 @@ fn thresholds_reach_the_rules() {
     Forest::new(options).write_file(Format::Proto, &folder.join("a.otlp")).expect("a file can be written");
     write(&folder, "limits.toml", b"[rules.spans_lost]\nnot_ended_severity = 42\n");
     let severity = |report: &Value| {
-        let found = report["bottlenecks"].as_array().expect("a list").iter();
+        let found = report["findings"].as_array().expect("a list").iter();
         let lost: Vec<&Value> = found.filter(|found| found["rule"] == json!("spans_lost")).collect();
         lost.first().map(|found| found["severity"].clone())
     };
@@ -89,19 +89,20 @@ fn the_layers_settings_stand_beside_the_thresholds() {
 fn mistakes_are_told() {
     let folder = folder("config-wrong");
     write(&folder, "rule.toml", b"[rules.no_such_rule]\nx = 1\n");
-    write(&folder, "threshold.toml", b"[rules.input_bound]\nmin_shaer = 0.1\n");
-    write(&folder, "type.toml", b"[rules.input_bound]\nmin_share = \"high\"\n");
+    write(&folder, "threshold.toml", b"[rules.input_bound]\nmoderate_shaer = 0.1\n");
+    write(&folder, "old.toml", b"[rules.input_bound]\nmin_share = 0.1\n");
+    write(&folder, "type.toml", b"[rules.input_bound]\nmoderate_share = \"high\"\n");
     write(&folder, "whole.toml", b"# Ours.\n\n[rules]\ninput_bound = { min_steps = -1 }\n");
-    write(&folder, "dotted.toml", b"rules.input_bound.min_share = true\n");
+    write(&folder, "dotted.toml", b"rules.input_bound.moderate_share = true\n");
     write(&folder, "table.toml", b"[rules]\ninput_bound = 3\n");
     write(&folder, "outside.toml", b"[thresholds]\nx = 1\n");
     write(&folder, "syntax.toml", b"[rules\n");
-    write(&folder, "percent.toml", b"[rules.input_bound]\nmin_share = 10\n");
+    write(&folder, "percent.toml", b"[rules.input_bound]\nmoderate_share = 10\n");
     let cases = [
         (
             "percent.toml",
             2,
-            "percent.toml does not fit: [rules.input_bound] `min_share = 10` is not within 0 and 1",
+            "percent.toml does not fit: [rules.input_bound] `moderate_share = 10` is not within 0 and 1",
         ),
         (
             "rule.toml",
@@ -111,19 +112,20 @@ fn mistakes_are_told() {
         (
             "threshold.toml",
             2,
-            "threshold.toml does not fit: line 2: there is no `min_shaer`; there is `min_share`",
+            "threshold.toml does not fit: line 2: there is no `moderate_shaer`; there is `moderate_share`",
         ),
+        ("old.toml", 2, "old.toml does not fit: line 2: `min_share` is called `moderate_share` now"),
         (
             "type.toml",
             2,
-            "type.toml does not fit: line 2: `min_share = \"high\"` is not a number; an example is the default, `min_share = 0.05`",
+            "type.toml does not fit: line 2: `moderate_share = \"high\"` is not a number; an example is the default, `moderate_share = 0.05`",
         ),
         (
             "whole.toml",
             2,
             "whole.toml does not fit: line 4: `min_steps = -1` is not a whole number, 0 or more; an example is the default, `min_steps = 20`",
         ),
-        ("dotted.toml", 2, "dotted.toml does not fit: line 1: `min_share = true` is not a number"),
+        ("dotted.toml", 2, "dotted.toml does not fit: line 1: `moderate_share = true` is not a number"),
         (
             "table.toml",
             2,

@@ -16,7 +16,7 @@ fn every_rule_of_the_list_is_explained() {
     for rule in rules {
         let text = output(folder.path(), &["explain", rule]);
         assert!(text.lines().next().is_some_and(|line| line.ends_with(&format!("({rule})"))), "{text}");
-        for heading in ["What it finds", "Why it matters", "How it is computed", "What to do", "Example"] {
+        for heading in ["What it finds", "How it judges", "What to do", "Limits", "Thresholds"] {
             assert!(text.contains(heading), "{rule}: {heading}");
         }
     }

@@ -137,11 +137,8 @@ fn severe_findings_fail_where_asked() {
     let options = ForestOptions { ended: false, steps: 60, ..ForestOptions::default() };
     Forest::new(options).write_file(Format::Proto, &folder.join("a.otlp")).expect("a file can be written");
     let report = json(folder.path(), &["analyze", "a.otlp"]);
-    let severities = report["bottlenecks"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|found| found["severity"].as_f64());
+    let severities =
+        report["findings"].as_array().expect("a list").iter().filter_map(|found| found["severity"].as_f64());
     let worst = severities.fold(0.0, f64::max);
     assert!(worst > 0.0, "a run that did not end is a finding");
     let code = |limit: f64| run(folder.path(), &["analyze", "a.otlp", "--fail-on", &limit.to_string()]).code;

@@ -108,6 +108,6 @@ fn what_is_sent_is_reported_as_if_it_were_read_from_a_file() {
     assert_eq!(recorded, read);
     let arguments = ["-q", "record", "--fail-on", "0", "--output", "r.txt", "--", "python3", "sender.py"];
     let ended = run(folder.path(), &arguments);
-    let failed = read["bottlenecks"].as_array().is_some_and(|found| !found.is_empty());
+    let failed = read["findings"].as_array().is_some_and(|found| !found.is_empty());
     assert_eq!((ended.code, ended.stderr.as_str()), (i32::from(failed), ""));
 }

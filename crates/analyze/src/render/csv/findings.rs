@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::table::{Cell, Table};
 use crate::render::common::names::word;
-use crate::report::{Bottleneck, Gain, Note, Report, RuleState};
+use crate::report::{FindingRow, Gain, Note, Report, RuleState};
 
 pub(super) fn findings(report: &Report) -> String {
-    Table::<&Bottleneck>::new()
+    Table::<&FindingRow>::new()
         .column("id", |row| row.id.as_str().into())
         .column("rule", |row| row.rule.into())
         .column("type", |row| row.r#type.as_str().into())
@@ -24,20 +24,20 @@ pub(super) fn findings(report: &Report) -> String {
         .column("gain_share", |row| gain(row, |gain| gain.share.into()))
         .column("gain_direct_share", |row| gain(row, |gain| gain.direct_share.into()))
         .column("gain_because", |row| gain(row, |gain| gain.because.as_ref().into()))
-        .of(&report.bottlenecks)
+        .of(&report.findings)
 }
 
-fn gain(row: &Bottleneck, figure: fn(&Gain) -> Cell) -> Cell {
+fn gain(row: &FindingRow, figure: fn(&Gain) -> Cell) -> Cell {
     row.predicted_gain.as_ref().map_or(Cell::Empty, figure)
 }
 
 /// One figure a row; the end of a key is its unit. Lists and objects are JSON.
 pub(super) fn evidence(report: &Report) -> String {
     let rows = report
-        .bottlenecks
+        .findings
         .iter()
         .flat_map(|finding| finding.evidence.iter().map(move |(key, value)| (finding, key, value)));
-    Table::<(&Bottleneck, &str, &Value)>::new()
+    Table::<(&FindingRow, &str, &Value)>::new()
         .column("finding", |row| row.0.id.as_str().into())
         .column("key", |row| row.1.into())
         .column("value", |row| value(row.2))

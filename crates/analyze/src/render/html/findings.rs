@@ -8,7 +8,7 @@ use super::plots::held_series;
 use crate::render::common::evidence::{items, labelled};
 use crate::render::common::names::{named_path, printable};
 use crate::render::common::others;
-use crate::report::{Bottleneck, BottleneckType, Report};
+use crate::report::{FindingRow, FindingType, Report};
 
 /// The rule whose finding is seen where it begins, rather than in how steps are spread.
 const SLOWER_SINCE: &str = "slower_since";
@@ -26,11 +26,11 @@ const ALARM: f64 = 40.0;
 
 pub(super) fn render(report: &Report, out: &mut String) {
     open("findings", "Findings", out);
-    if report.bottlenecks.is_empty() {
+    if report.findings.is_empty() {
         paragraph("No findings.", out);
     } else {
         out.push_str("<ol class=\"findings\">\n");
-        for (at, finding) in report.bottlenecks.iter().enumerate() {
+        for (at, finding) in report.findings.iter().enumerate() {
             one(at, report, finding, out);
         }
         out.push_str("</ol>\n");
@@ -43,7 +43,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
     close(out);
 }
 
-fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
+fn one(at: usize, report: &Report, finding: &FindingRow, out: &mut String) {
     let (class, degree) = match finding.severity {
         severity if severity >= ALARM => ("alarm", "severe"),
         severity if severity >= NOTICE => ("notice", "notable"),
@@ -52,7 +52,7 @@ fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
     out.push_str(&format!(
         "<li id=\"finding-{at}\" class=\"finding {class}\"{}>\n<h3>{}</h3>\n<p class=\"about\"><span class=\"badge\">{degree}, \
          severity {}</span> {}",
-        place(&format!("bottlenecks/{at}")),
+        place(&format!("findings/{at}")),
         prose(&finding.title),
         figure("severity", finding.severity, &format!("{:.0}", finding.severity)),
         code(finding.rule),
@@ -91,7 +91,7 @@ fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
 }
 
 /// The part of the page that shows what a finding is about.
-fn shown_in(report: &Report, finding: &Bottleneck) -> (&'static str, &'static str) {
+fn shown_in(report: &Report, finding: &FindingRow) -> (&'static str, &'static str) {
     if finding.rule == MEMORY_GROWTH && held_series(report).is_some() {
         return ("plot-held", "what sections hold over the steps");
     }
@@ -102,11 +102,11 @@ fn shown_in(report: &Report, finding: &Bottleneck) -> (&'static str, &'static st
         return ("ranks", "the steps of each rank");
     }
     match finding.r#type {
-        BottleneckType::Memory => ("memory", "memory over the steps"),
-        BottleneckType::Variability => ("distribution", "the distribution of step times"),
-        BottleneckType::Recording => ("recording", "what was recorded"),
-        BottleneckType::DataLoading => ("waiting", "the time that steps wait"),
-        BottleneckType::Preprocessing | BottleneckType::Io => ("phases", "where the step time goes"),
+        FindingType::Memory => ("memory", "memory over the steps"),
+        FindingType::Variability => ("distribution", "the distribution of step times"),
+        FindingType::Recording => ("recording", "what was recorded"),
+        FindingType::DataLoading => ("waiting", "the time that steps wait"),
+        FindingType::Preprocessing | FindingType::Io => ("phases", "where the step time goes"),
         _ => ("flame", "the flame graph"),
     }
 }
@@ -119,7 +119,7 @@ fn list(items: &[String]) -> String {
     format!("<ul>{}</ul>", items.concat())
 }
 
-fn evidence(finding: &Bottleneck, out: &mut String) {
+fn evidence(finding: &FindingRow, out: &mut String) {
     let figures: Vec<String> = finding
         .evidence
         .iter()

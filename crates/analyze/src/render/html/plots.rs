@@ -12,7 +12,7 @@ use super::page::{close, count, escape, ns, open, paragraph};
 use super::palette::{self, Palette};
 use super::svg::{self, Bucket, Line, Range, Scale, bands, buckets, buckets_within};
 use super::{changes, periods};
-use crate::points;
+use crate::accumulate::step_series;
 use crate::report::Report;
 use crate::report::units::{bytes, duration};
 use crate::summary::{Gauge, HeldPoint, HeldSeries, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
@@ -64,7 +64,7 @@ const DURATION: Scale = Scale { axis: Axis::to_time, unit: duration, clips: true
 /// point where epochs go together, whose steps have no common shift.
 pub(super) fn numbers<T>(shift: u32, points: &[T], step: impl Fn(&T) -> u64) -> u64 {
     if shift < TOGETHER {
-        return points::numbers(shift);
+        return step_series::numbers(shift);
     }
     let apart =
         points.windows(2).filter_map(|pair| Some(step(pair.get(1)?).saturating_sub(step(pair.first()?))));

@@ -11,8 +11,8 @@ use super::page::{
 };
 use super::palette::Palette;
 use super::svg;
+use crate::ranks::is_waiting;
 use crate::report::Report;
-use crate::report::ranks::is_waiting;
 use crate::report::units::rate;
 use crate::summary::InstanceRow;
 

@@ -6,7 +6,7 @@ use crate::render::common::evidence::labelled;
 use crate::render::common::names::named_path;
 use crate::render::common::others;
 use crate::report::units::{duration, percent};
-use crate::report::{Bottleneck, Report};
+use crate::report::{FindingRow, Report};
 
 /// Findings with details of their own.
 const DETAILED: usize = 10;
@@ -14,7 +14,7 @@ const DETAILED: usize = 10;
 const NOTES: usize = 8;
 
 pub(super) fn render(report: &Report, page: &mut Page) {
-    let found = &report.bottlenecks;
+    let found = &report.findings;
     if found.is_empty() {
         page.heading(3, "No findings");
     } else {
@@ -47,11 +47,11 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     page.more(report.notes.len(), NOTES, "notes");
 }
 
-fn severity(finding: &Bottleneck) -> String {
+fn severity(finding: &FindingRow) -> String {
     format!("{:.0}", finding.severity)
 }
 
-fn details(number: usize, finding: &Bottleneck, page: &mut Page) {
+fn details(number: usize, finding: &FindingRow, page: &mut Page) {
     page.block(&format!("<details><summary>{number}. {}</summary>", prose(&finding.title)));
     page.block(&format!("**What to do:** {}", prose(&finding.recommendation)));
     if let Some(gain) = &finding.predicted_gain {

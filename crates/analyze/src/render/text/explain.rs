@@ -11,38 +11,29 @@ pub fn rule_list(options: Options) -> String {
     let mut page = Page::new(options.color);
     page.line(Look::Heading, "Rules");
     for rule in RULES {
-        page.paragraph(Look::Plain, &format!("  {} ", left(rule.id, 20)), first_sentence(rule.doc.finds));
+        let finds = rule.parts().next().map_or_else(String::new, |(_, text)| text);
+        page.paragraph(Look::Plain, &format!("  {} ", left(rule.id, 20)), first_sentence(&finds));
     }
     page.blank();
     page.plain("More on one of them:  stepscope explain RULE");
     page.finish()
 }
 
-/// What a rule finds, why, how, what to do, with its thresholds.
+/// The page of a rule, with its thresholds.
 #[must_use]
 pub fn explanation(rule: &Rule, config: &Config, options: Options) -> String {
     let mut page = Page::new(options.color);
     page.line(Look::Heading, &format!("{} ({})", rule.name, rule.id));
     page.line(Look::Dim, &format!("type {}, since {}", rule.kind.as_str(), rule.since));
-    for (heading, text) in [
-        ("What it finds", rule.doc.finds),
-        ("Why it matters", rule.doc.why),
-        ("How it is computed", rule.doc.how),
-    ] {
+    for (heading, text) in rule.parts() {
         page.heading(heading);
-        page.paragraph(Look::Plain, "  ", text);
+        page.paragraph(Look::Plain, "  ", &text);
     }
     page.heading("Thresholds");
     page.paragraph(Look::Dim, "  ", &format!("in stepscope.toml, table [rules.{}]", rule.id));
     for threshold in config.thresholds(rule.id) {
         page.plain(&format!("  {} = {}", threshold.key, threshold.value));
         page.paragraph(Look::Dim, "      ", threshold.doc);
-    }
-    page.heading("What to do");
-    page.paragraph(Look::Plain, "  ", rule.doc.advice);
-    page.heading("Example");
-    for line in rule.doc.example.lines() {
-        page.plain(&format!("  {line}"));
     }
     page.finish()
 }

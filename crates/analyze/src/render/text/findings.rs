@@ -7,7 +7,7 @@ use crate::render::common::evidence::figure;
 use crate::render::common::names::named_path;
 use crate::render::common::others::{Others, others};
 use crate::report::units::{duration, percent};
-use crate::report::{Bottleneck, Report};
+use crate::report::{FindingRow, Report};
 
 /// Severity from which a finding stands out.
 pub(super) const NOTICE: f64 = 10.0;
@@ -18,11 +18,11 @@ const ALARM: f64 = 40.0;
 const NOTES: usize = 8;
 
 pub(super) fn render(report: &Report, page: &mut Page) {
-    if report.bottlenecks.is_empty() {
+    if report.findings.is_empty() {
         page.heading("No findings");
     } else {
         page.heading("Findings");
-        for (position, found) in report.bottlenecks.iter().enumerate() {
+        for (position, found) in report.findings.iter().enumerate() {
             if position > 0 {
                 page.blank();
             }
@@ -30,7 +30,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         }
     }
     let others = others(report);
-    if !report.bottlenecks.is_empty() && !others.is_empty() {
+    if !report.findings.is_empty() && !others.is_empty() {
         page.heading("Also checked");
     }
     for Others { rules, state, because } in &others {
@@ -48,7 +48,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     page.more(report.notes.len(), NOTES, "note", "notes");
 }
 
-fn finding(number: usize, found: &Bottleneck, page: &mut Page) {
+fn finding(number: usize, found: &FindingRow, page: &mut Page) {
     let look = match found.severity {
         severity if severity >= ALARM => Look::Alarm,
         severity if severity >= NOTICE => Look::Notice,

@@ -2,11 +2,12 @@
 
 use super::page::{Look, Page};
 use super::width::left;
+use crate::loaders::InputVerdict;
 use crate::render::common::modes::of_all_ranks;
 use crate::render::common::spread;
 use crate::report::units::{byte_rate, count, duration, rate, things};
 use crate::report::{Report, Run, doubtful_files};
-use crate::summary::{InputVerdict, Throughput};
+use crate::summary::Throughput;
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let summary = &report.summary;

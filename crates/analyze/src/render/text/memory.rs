@@ -2,7 +2,7 @@
 
 use super::page::{Look, Page};
 use super::width::left;
-use crate::narrow::narrow_signed;
+use crate::accumulate::saturate::narrow_signed;
 use crate::report::Report;
 use crate::report::units::{bytes, signed_bytes};
 use crate::summary::TrendPair;

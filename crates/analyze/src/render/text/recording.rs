@@ -106,7 +106,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
 
 pub(super) fn hints(report: &Report, page: &mut Page) {
     page.blank();
-    if let Some(first) = report.bottlenecks.first() {
+    if let Some(first) = report.findings.first() {
         page.line(Look::Dim, &format!("More on the first finding:  stepscope explain {}", first.rule));
     }
     let others = &report.run.other_runs;

@@ -1,15 +1,7 @@
 //! What several rules share. No rule lives here.
 
-pub(super) mod apart;
-pub(super) mod late;
 pub(super) mod levels;
-pub(super) mod longer;
-pub(super) mod once;
-pub(super) mod others;
 pub(crate) mod program;
-pub(super) mod range;
-pub(super) mod tail;
+pub(crate) mod steps;
 pub(super) mod taken;
-pub(super) mod taking;
-pub(super) mod waits;
-pub(super) mod when;
+pub(crate) mod when;

@@ -5,8 +5,8 @@
 
 use stepscope_core::Mode;
 
-use crate::points::numbers;
-use crate::report::Gain;
+use crate::accumulate::step_series::numbers;
+use crate::report::finding::Gain;
 use crate::summary::{SeriesPoint, Summary};
 
 /// Share of what a rule finds from which it is the others' doing.

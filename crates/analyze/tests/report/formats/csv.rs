@@ -208,7 +208,7 @@ fn every_finding_has_its_row_and_its_evidence() {
         .map(|row| ((row["finding"].as_str(), row["key"].as_str()), row["value"].as_str()))
         .collect();
     let mut figures = 0;
-    for (finding, row) in json["bottlenecks"].as_array().unwrap().iter().zip(&tables["findings.csv"]) {
+    for (finding, row) in json["findings"].as_array().unwrap().iter().zip(&tables["findings.csv"]) {
         let mut plain = finding.clone();
         plain.as_object_mut().unwrap().remove("evidence");
         compare("findings", &plain, row, &map);

@@ -138,7 +138,7 @@ fn every_finding_links_to_a_part_of_the_page() {
     let page = page(&summary);
     let links: Vec<&str> =
         page.split("class=\"see\" href=\"#").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
-    assert_eq!(links.len(), report_of(&summary).bottlenecks.len());
+    assert_eq!(links.len(), report_of(&summary).findings.len());
     for link in links {
         assert!(page.contains(&format!("id=\"{link}\"")), "{link}");
     }

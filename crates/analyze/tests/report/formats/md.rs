@@ -84,7 +84,7 @@ fn numbers_are_those_of_the_report() {
     }
     assert_shows(&phases[rows.len()][2], &json["summary"]["unattributed_ns"], "no phase");
     let findings = table(&text, "Findings", "#");
-    for (row, finding) in findings.iter().zip(json["bottlenecks"].as_array().unwrap()) {
+    for (row, finding) in findings.iter().zip(json["findings"].as_array().unwrap()) {
         assert_eq!(number(&row[1]), finding["severity"].as_f64().unwrap().round());
         assert_shows(row[4].trim_start_matches("at most "), &finding["predicted_gain"]["share"], &row[2]);
     }

@@ -127,7 +127,7 @@ fn ranks_that_are_not_there_are_told_where_findings_are() {
     let [first, ..] = report.notes.as_slice() else { panic!("no note") };
     assert_eq!((first.rule, first.text.as_str()), ("slow_rank", note));
     let state = report.detailed_metrics.rules.iter().find(|state| state.rule == "slow_rank").unwrap();
-    assert_eq!(state.state, "not_enough_data");
+    assert_eq!(state.state, "unknown");
     // Too many to be named; one; all of them; nobody said how many.
     let told = |size| {
         let mut summary = healthy().build();
@@ -151,7 +151,7 @@ fn names_that_are_empty_are_told_in_findings() {
         }
     }
     let report = report_of(&summary);
-    assert!(report.bottlenecks.iter().any(|found| found.section.as_deref() == Some("step/")));
+    assert!(report.findings.iter().any(|found| found.section.as_deref() == Some("step/")));
     for format in ["text", "md", "html"] {
         assert!(flat(format, &summary).replace("<wbr>", "").contains("step/(no name)"), "{format}");
     }

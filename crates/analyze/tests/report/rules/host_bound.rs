@@ -56,20 +56,3 @@ fn without_the_stages_of_training_nothing_can_be_told() {
     let few = Run::of(19, 10 * MS).phase(Phase::Forward, "forward", 6 * MS).own_code(4 * MS).build();
     assert!(unknown(RULE, &few).starts_with("19 steps"));
 }
-
-#[test]
-fn what_one_step_does_may_be_chance() {
-    // 600 ms in no phase, 300 of them by the sections' path; 6 ms in a usual step.
-    let severity = |slowest_ns| {
-        let mut summary = run().build();
-        summary.modes[0].unattributed_ns = 600 * MS;
-        for (step, own_ns) in summary.modes[0].slowest.iter_mut().zip([slowest_ns, 6 * MS]) {
-            step.unattributed_ns = own_ns;
-        }
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding.severity
-    };
-    // Above the usual 280, 180 and 70 of 300 ms; more than all of it is no part of it.
-    let severities = [286, 186, 76, 316].map(|ms| severity(ms * MS));
-    assert_eq!(severities, [9.0, 12.0, 30.0, 30.0]);
-}

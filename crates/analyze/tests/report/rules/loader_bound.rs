@@ -4,7 +4,7 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::{Reading, build};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{AfterWarmup, InputVerdict, SlowestProcess};
+use stepscope_analyze::summary::{AfterWarmup, SlowestProcess};
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -63,18 +63,18 @@ fn loaders_for_which_ranks_wait_in_communication_are_found() {
 #[test]
 fn the_report_begins_with_it_and_blames_no_rank() {
     let mut summary = group(0.98);
-    summary.input.verdict = InputVerdict::No;
+    summary.input.share = Some(0.02);
     // (The steps of the mode are those of one, and all of the run.)
     summary.instances.iter_mut().for_each(|row| row.throughput.elapsed_ns = row.steps.total / 16);
     let report = build(&summary, Reading::default(), &Config::default());
-    let place = |rule: &str| report.bottlenecks.iter().position(|finding| finding.rule == rule).unwrap();
+    let place = |rule: &str| report.findings.iter().position(|finding| finding.rule == rule).unwrap();
     assert!(place(RULE) < place("communication_waits"));
     assert!(
         report.summary.verdict.starts_with("Ranks wait for each other's batches"),
         "{}",
         report.summary.verdict
     );
-    let waits = report.bottlenecks.iter().find(|finding| finding.rule == "communication_waits").unwrap();
+    let waits = report.findings.iter().find(|finding| finding.rule == "communication_waits").unwrap();
     assert!(waits.recommendation.contains("see `loader_bound` first"), "{}", waits.recommendation);
 }
 
@@ -120,7 +120,7 @@ fn ranks_that_wait_for_the_exchange_alone_are_fine() {
 fn one_process_has_no_others() {
     let mut summary = group(0.98);
     summary.instances.truncate(1);
-    assert_eq!(fine(RULE, &summary), "no ranks are known to do steps together");
+    assert_eq!(fine(RULE, &summary), "single process, or ranks that do not step together");
     fine(RULE, &healthy().build());
     unknown(RULE, &Run::of(5, MS).build());
 }

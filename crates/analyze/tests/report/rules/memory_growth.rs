@@ -2,13 +2,13 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
+use stepscope_analyze::memory::{LeakVerdict, Thresholds, leaks};
 use stepscope_analyze::report::Verdict;
-use stepscope_analyze::rules::memory_growth::{LeakVerdict, leaks, notes};
 use stepscope_analyze::rules::{Config, find};
 use stepscope_analyze::summary::{FigureSource, LateGrowth, StepNumbers, StepSeries, Trend};
 use stepscope_core::{Mode, Phase};
 
-use super::{fine, found, unknown};
+use super::{fine, found, notes, unknown};
 use crate::fixture::{MS, Run, healthy, point};
 
 const RULE: &str = "memory_growth";
@@ -34,7 +34,7 @@ fn growth_is_found_with_its_section() {
     // 134 kB × 100 steps/s × 3600 s = 48 GB an hour.
     assert_eq!(finding.severity, 60.0);
     assert_eq!(finding.predicted_gain, None);
-    let [leak] = leaks(&summary, &Config::default()).try_into().unwrap();
+    let [leak] = leaks(&summary, &Thresholds::default()).try_into().unwrap();
     assert_eq!((leak.verdict, leak.live_bytes), (LeakVerdict::Growing, 70_000_000));
 }
 
@@ -83,7 +83,7 @@ fn resident_memory_alone_is_a_suspicion() {
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert!(finding.title.starts_with("Resident memory grows (a leak is suspected)"), "{}", finding.title);
     assert_eq!(finding.severity, 30.0);
-    assert_eq!(leaks(&summary, &Config::default())[0].verdict, LeakVerdict::Suspected);
+    assert_eq!(leaks(&summary, &Thresholds::default())[0].verdict, LeakVerdict::Suspected);
     assert!(finding.recommendation.starts_with("Nobody counts the heap: install"), "{finding:?}");
     let counted = run().rss(50_000_000, 134_000.0, 134_000.0, 1e-12).live(30_000_000, 0.0, 0.0, 1.0).build();
     let [finding] = found(RULE, &counted).try_into().unwrap();
@@ -102,7 +102,7 @@ fn growth_that_ends_is_fine() {
     for (case, run) in cases.into_iter().enumerate() {
         assert!(fine(RULE, &run.build()).starts_with("live memory changed by"), "{case}");
     }
-    assert!(leaks(&healthy().build(), &Config::default()).is_empty());
+    assert!(leaks(&healthy().build(), &Thresholds::default()).is_empty());
 }
 
 /// 20 kB a step from step 300 on, of which `section` keeps all, in a run that is flat as a whole.
@@ -138,7 +138,7 @@ fn growth_that_begins_late_is_found_from_its_step_on() {
         (finding.section.as_deref(), figure("section_net_per_step_bytes")),
         (Some("step/history"), Some(20_000))
     );
-    assert_eq!(leaks(&late(0), &Config::default())[0].live_bytes, 7_123_456);
+    assert_eq!(leaks(&late(0), &Thresholds::default())[0].live_bytes, 7_123_456);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn growth_after_as_much_was_freed_is_fine() {
     assert!(fine(RULE, &late(1_990_001)).starts_with("live memory changed by +3.93 MiB"));
     let mut config = Config::default();
     config.memory_growth.min_freed_ratio = 1.9;
-    assert_eq!(leaks(&late(1_990_001), &config).len(), 1);
+    assert_eq!(leaks(&late(1_990_001), &config.memory_growth).len(), 1);
 }
 
 #[test]
@@ -198,10 +198,10 @@ fn numbers_that_begin_anew_are_counted_on_or_not_judged() {
     // The points of the series say how many steps there are, not the largest number.
     assert_eq!(found(RULE, &with(StepNumbers::ByEpoch))[0].evidence.get("steps"), Some(&json!(500)));
     assert!(unknown(RULE, &with(StepNumbers::Repeated)).contains("stepscope::epoch!"));
-    assert!(leaks(&with(StepNumbers::Repeated), &Config::default()).is_empty());
-    let [note] = notes(&with(StepNumbers::Repeated)).try_into().unwrap();
+    assert!(leaks(&with(StepNumbers::Repeated), &Thresholds::default()).is_empty());
+    let [note] = notes(RULE, &with(StepNumbers::Repeated), &Config::default()).try_into().unwrap();
     assert!(note.text.starts_with("500 steps share the numbers 0 to 9: "), "{}", note.text);
-    assert!(notes(&with(StepNumbers::ByEpoch)).is_empty());
+    assert!(notes(RULE, &with(StepNumbers::ByEpoch), &Config::default()).is_empty());
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn periodic_work_of_the_model_itself_is_found() {
         );
         assert_eq!((finding.severity, finding.evidence.get("every_steps")), (20.0, Some(&json!(20))));
         assert!(
-            finding.recommendation.contains("does in every 20th step (41.0 ms at most"),
+            finding.recommendation.contains("does in every 20th step (41.0 ms, against"),
             "{}",
             finding.recommendation
         );

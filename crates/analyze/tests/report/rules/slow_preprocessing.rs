@@ -50,8 +50,8 @@ fn all_that_prepares_is_named_and_what_is_left_is_without_all_of_it() {
     );
     assert_eq!(
         finding.recommendation,
-        "Move `step/a` into the loader threads, and with it what else prepares, 3.70 ms a step (`step/b` 1.90 ms and \
-         `step/c` 1.80 ms), where it runs while the step before computes; the rest of the step takes 9.25 ms."
+        "Move preparation into the loader threads, `step/a` first, where it runs while the step before computes; the rest of \
+         the step takes 9.25 ms."
     );
     // One that is nearly all, and one of which no share is worth telling.
     for (step_ms, collate_ms, title) in [
@@ -63,17 +63,6 @@ fn all_that_prepares_is_named_and_what_is_left_is_without_all_of_it() {
             found(RULE, &run.phase(Phase::Augmentation, "b", 700_000).build()).try_into().unwrap();
         assert_eq!(finding.title, title);
     }
-    // What is inside of the section moves with it.
-    let one = Run::of(100, 10 * MS)
-        .phase(Phase::Preprocessing, "a", 2 * MS)
-        .phase(Phase::Collate, "a/pad", 2 * MS)
-        .build();
-    let [finding] = found(RULE, &one).try_into().unwrap();
-    assert_eq!(
-        finding.recommendation,
-        "Move `step/a` into the loader threads, where it runs while the step before computes; the rest of the step takes \
-         6.00 ms."
-    );
 }
 
 #[test]
@@ -92,28 +81,10 @@ fn few_steps_are_not_judged() {
 
 #[test]
 fn long_preparation_is_a_finding_whatever_its_share() {
-    let run = |preparation_ms, samples| {
-        let run = Run::of(100, 60_000 * MS).phase(Phase::Collate, "collate", preparation_ms * MS);
-        let mut summary = run.build();
-        summary.modes[0].throughput.samples = samples;
-        summary
+    let run = |preparation_ms| {
+        Run::of(100, 60_000 * MS).phase(Phase::Collate, "collate", preparation_ms * MS).build()
     };
-    let [finding] = found(RULE, &run(600, Some(6_400))).try_into().unwrap();
+    let [finding] = found(RULE, &run(600)).try_into().unwrap();
     assert_eq!((finding.severity, finding.section.as_deref()), (1.0, Some("step/collate")));
-    let because = "0.67 % of the step time is preparation on the training thread";
-    // 64 samples a step.
-    assert_eq!(fine(RULE, &run(400, Some(6_400))), format!("{because}, 6.25 ms a sample"));
-    assert_eq!(fine(RULE, &run(400, Some(640_000))), because);
-    assert_eq!(fine(RULE, &run(400, None)), because);
-}
-
-#[test]
-fn what_took_long_once_may_be_chance() {
-    let severity = |durations_ms: &[u64]| {
-        let durations: Vec<u64> = durations_ms.iter().map(|ms| ms * MS).collect();
-        let summary = Run::of(100, 10 * MS).between(Phase::Preprocessing, "pad", &durations).build();
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding.severity
-    };
-    assert_eq!((severity(&[10, 10, 10, 10, 400, 10, 10, 10, 10, 10]), severity(&[49; 10])), (9.0, 33.0));
+    assert_eq!(fine(RULE, &run(400)), "0.67 % of the step time is preparation on the training thread");
 }

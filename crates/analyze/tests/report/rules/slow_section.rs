@@ -1,11 +1,11 @@
 //! Fixtures of `slow_section`.
 
-use stepscope_analyze::rules::{Config, slow_section};
+use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::InSteps;
 use stepscope_core::Phase;
 
-use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy, stats};
+use super::{fine, found, notes, unknown};
+use crate::fixture::{MS, Run, healthy};
 
 const RULE: &str = "slow_section";
 
@@ -20,41 +20,6 @@ fn helper_code_inside_the_step_is_found() {
     assert_eq!(finding.title, "30 % of the step time goes into step/log_metrics itself.");
     assert_eq!((finding.severity, finding.phase), (30.0, None));
     assert!(finding.recommendation.contains("3 times a step, 1.00 ms each"), "{}", finding.recommendation);
-}
-
-#[test]
-fn a_mean_that_no_call_takes_is_told_with_the_usual_and_the_longest_call() {
-    let with = |slow_ms: u64, calls: u64| {
-        let mut summary = Run::of(400, 6 * MS)
-            .phase(Phase::Forward, "forward", 3 * MS)
-            .untagged("log", calls, 2 * MS)
-            .build();
-        // One call in fifty takes longer, and the others as much less as the mean stays.
-        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
-        row.stats = stats(
-            (0..400 * calls)
-                .map(|call| if call % 50 == 49 { slow_ms * MS } else { (100 - slow_ms) * MS / 49 }),
-        );
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding.recommendation
-    };
-    let advice = with(51, 1);
-    assert!(
-        advice.starts_with(
-            "It takes 1.00 ms in the usual call and 51.0 ms in the longest, 2.00 ms of its own on average: look at what it \
-             does in the long ones"
-        ),
-        "{advice}"
-    );
-    let advice = with(51, 2);
-    assert!(
-        advice.starts_with(
-            "It runs 2 times a step, 1.00 ms in the usual call and 51.0 ms in the longest, 2.00 ms of"
-        ),
-        "{advice}"
-    );
-    // Mean and median are near each other.
-    assert!(with(30, 1).starts_with("It takes 2.00 ms a call:"), "{}", with(30, 1));
 }
 
 #[test]
@@ -93,12 +58,12 @@ fn long_calls_of_regular_stages_are_notes() {
         .leaves("step/forward", 0)
         .build();
     assert!(fine(RULE, &summary).starts_with("no section"));
-    let notes = slow_section::notes(&summary, &Config::default());
-    assert_eq!(notes.len(), 1, "{notes:?}");
-    assert_eq!(notes[0].text, "step/forward takes 1.50 s of its own a call.");
+    let noted = notes(RULE, &summary, &Config::default());
+    assert_eq!(noted.len(), 1, "{noted:?}");
+    assert_eq!(noted[0].text, "step/forward takes 1.50 s of its own a call.");
     let mut config = Config::default();
     config.slow_section.large_alloc_bytes = 200_000;
-    assert_eq!(slow_section::notes(&summary, &config).len(), 2);
+    assert_eq!(notes(RULE, &summary, &config).len(), 2);
 }
 
 #[test]
@@ -121,8 +86,8 @@ fn what_a_device_computes_is_no_helper_code() {
     let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
     row.device_calls = row.stats.count;
     assert!(fine(RULE, &summary).starts_with("no section"));
-    let notes = slow_section::notes(&summary, &Config::default());
-    assert!(notes.iter().all(|note| note.section.as_deref() != Some("step/sgemm")), "{notes:?}");
+    let noted = notes(RULE, &summary, &Config::default());
+    assert!(noted.iter().all(|note| note.section.as_deref() != Some("step/sgemm")), "{noted:?}");
     // A host section of this name, of which a few calls are annotations of a stream.
     let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
     row.device_calls = row.stats.count / 2;
@@ -163,24 +128,4 @@ fn phases_with_a_rule_of_their_own_are_left_to_it() {
             .build();
         assert!(fine(RULE, &summary).starts_with("no section"), "{phase}");
     }
-}
-
-#[test]
-fn calls_of_which_one_in_ten_is_long_are_notes() {
-    // 20 calls of 50 take 1.2 s, the others nothing to speak of; then 4 of them.
-    let notes = |long: u64, own: u64| {
-        let durations = (0..50).map(|step| if step < long { 1_200 * MS } else { MS });
-        let mut summary = Run::of(50, 4_000 * MS).phase(Phase::Forward, "forward", 100 * MS).build();
-        let row = summary.sections.iter_mut().find(|row| row.path == "step/forward").unwrap();
-        row.stats = stats(durations);
-        row.self_ns = Some(row.stats.total / 100 * own);
-        slow_section::notes(&summary, &Config::default())
-            .into_iter()
-            .map(|note| note.text)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(notes(20, 100), ["step/forward takes 1.20 s or longer in one of ten calls."]);
-    assert_eq!(notes(4, 100), [""; 0]);
-    // What is inside takes most of it.
-    assert_eq!(notes(20, 40), [""; 0]);
 }

@@ -54,7 +54,7 @@ fn a_run_that_did_not_end_is_found() {
     let mut summary = Run::of(200, MS).build();
     summary.state.ended = 0;
     let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.title.starts_with("The run did not end"), "{}", finding.title);
+    assert!(finding.title.starts_with("The run did not finish"), "{}", finding.title);
     assert_eq!(finding.severity, 5.0);
 }
 
@@ -150,7 +150,7 @@ fn what_was_at_work_at_the_end_is_no_loss() {
     // A run that stopped is one finding, whatever was at work.
     summary.state.ended = 0;
     let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.title.starts_with("The run did not end"), "{}", finding.title);
+    assert!(finding.title.starts_with("The run did not finish"), "{}", finding.title);
     assert_eq!(finding.evidence.get("incomplete_traces"), Some(&1.into()));
 }
 

@@ -1,7 +1,7 @@
 //! Where the spans of a step are drawn: in the lane of their thread, each below its parent and where nothing else is; and
 //! batches that loaders made while the step waited for them, in a lane of their own.
 
-use crate::narrow::narrow_signed;
+use crate::accumulate::saturate::narrow_signed;
 use crate::summary::Example;
 
 /// Rows of a waterfall.

@@ -1,0 +1,311 @@
+//! What threads do outside of steps: outermost sections that are no steps. The first ones are kept singly, so
+//! that those of the warm-up can be left out at the end, and so are the last ones, for those that follow the last step.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use stepscope_core::identity::TraceId;
+use stepscope_core::{Mode, Phase};
+
+use crate::accumulate::distribution::Dist;
+use crate::accumulate::{Merge, accumulate, keep_smallest};
+use crate::loaders::batches::Waits;
+use crate::phases::{PhaseKey, PhaseMap};
+
+/// Sections that are kept singly, at the start and at the end: two for each step that can be warm-up.
+const KEPT: usize = 2 * crate::config::WARMUP_STEPS;
+
+/// Stretches of time in which the others of a thread are counted together.
+const STRETCHES: usize = 64;
+
+/// One outermost section. The order of records is that of (start, ids).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct OutsideRecord {
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) trace: TraceId,
+    pub(crate) span: u64,
+    /// Identity of its path; see [`crate::phases::section_time::id_inside`].
+    pub(crate) path: u64,
+    /// Its own phase.
+    pub(crate) phase: PhaseKey,
+    /// Its place among [`OTHERS`], where it is for one of them ([`other`]).
+    pub(crate) other: Option<u8>,
+    /// Exposed time in it, by phase.
+    pub(crate) exposed: Vec<(PhaseKey, u64)>,
+}
+
+impl OutsideRecord {
+    /// Its duration.
+    pub(crate) const fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+/// Which of [`OTHERS`] a section outside of steps is for, by its phase or by the mode that it says.
+pub(crate) fn other(phase: &PhaseKey, mode: Mode) -> Option<u8> {
+    let by_phase = (0u8..).zip(OTHERS).find(|(_, (other, _))| *phase == PhaseKey::known(*other));
+    let found = by_phase.or_else(|| (0u8..).zip(OTHERS).find(|(_, (_, other))| mode == *other));
+    found.map(|(at, _)| at)
+}
+
+/// Sums of one phase outside of steps.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct OutsideTime {
+    /// Durations of outermost sections of this phase.
+    pub(crate) durations: Dist,
+    /// Time exposed in this phase inside any outermost section.
+    pub(crate) exposed_ns: u128,
+    /// The part of it inside outermost sections that are for evaluation, and for inference.
+    pub(crate) of_others_ns: [u128; 2],
+    /// What of the durations is taken not to be between steps: told at the end, and in no partial.
+    #[serde(skip)]
+    pub(crate) beside: Beside,
+}
+
+/// Calls and their time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Beside {
+    pub(crate) calls: u64,
+    pub(crate) ns: u128,
+}
+
+accumulate!(Beside { sum: calls, ns; });
+
+impl OutsideTime {
+    /// Time of the outermost sections.
+    pub(crate) fn total_ns(&self) -> u128 {
+        self.durations.0.moments().sum.saturating_sub(self.beside.ns)
+    }
+
+    /// Leaves `part` of `whole` of the outermost sections, in calls and in time.
+    pub(crate) fn leave(&mut self, part: u128, whole: u128) {
+        if part >= whole {
+            return;
+        }
+        let (calls, total_ns) = (self.durations.count(), self.total_ns());
+        let left = u128::from(calls - self.beside.calls).saturating_mul(part).div_ceil(whole);
+        let left = u64::try_from(left).map_or(calls, |left| left.min(calls));
+        if left == 0 {
+            (self.durations, self.beside) = Default::default();
+            return;
+        }
+        let left_ns = total_ns.saturating_mul(part) / whole;
+        self.beside.calls = calls - left;
+        self.beside.ns = self.beside.ns.saturating_add(total_ns - left_ns.min(total_ns));
+    }
+
+    /// Leaves `part` of `whole` of the exposed time.
+    pub(crate) fn leave_exposed(&mut self, part: u128, whole: u128) {
+        if part < whole {
+            let all = self.of_others_ns.iter_mut().chain([&mut self.exposed_ns]);
+            all.for_each(|ns| *ns = (*ns).min(ns.saturating_mul(part) / whole));
+        }
+    }
+}
+
+accumulate!(OutsideTime { merge: durations, beside; sum: exposed_ns, of_others_ns; });
+
+/// Sums by phase.
+pub(crate) type OutsideSums = PhaseMap<OutsideTime>;
+
+/// Adds one section to sums.
+fn add(sums: &mut OutsideSums, record: &OutsideRecord, custom_phases: usize) {
+    add_part(sums, record, record.duration_ns(), custom_phases);
+}
+
+/// Adds so much of one section to sums: as large a part of the time exposed in it.
+pub(crate) fn add_part(sums: &mut OutsideSums, record: &OutsideRecord, part_ns: u64, custom_phases: usize) {
+    let mut own = OutsideTime::default();
+    own.durations.record(part_ns);
+    sums.add(&record.phase, &own, custom_phases);
+    let other = record.other.map(usize::from);
+    for (phase, exposed_ns) in &record.exposed {
+        let exposed_ns = match record.duration_ns() {
+            whole_ns if part_ns < whole_ns => {
+                u128::from(*exposed_ns) * u128::from(part_ns) / u128::from(whole_ns)
+            }
+            _ => u128::from(*exposed_ns),
+        };
+        let of_others_ns = std::array::from_fn(|at| if other == Some(at) { exposed_ns } else { 0 });
+        sums.add(phase, &OutsideTime { exposed_ns, of_others_ns, ..OutsideTime::default() }, custom_phases);
+    }
+}
+
+/// The other modes than training, and the phases of sections outside of steps that are for them.
+pub(crate) const OTHERS: [(Phase, Mode); 2] =
+    [(Phase::Evaluation, Mode::Eval), (Phase::Inference, Mode::Inference)];
+
+/// Gives the time of input that is not of `mode` to the phase of what it is for. Returns how much that was, by mode.
+pub(crate) fn give_back(sums: &mut OutsideSums, mode: Mode, custom_phases: usize) -> [u128; 2] {
+    let mut given_ns = [0; 2];
+    for (at, &(phase, _)) in OTHERS.iter().enumerate().filter(|(_, (_, other))| *other != mode) {
+        let mut moved_ns = 0u128;
+        for (key, time) in sums.iter_mut() {
+            let part = time.of_others_ns.get_mut(at).map(std::mem::take);
+            if let Some(part) = part.filter(|_| key.name().is_some_and(|name| name.is_input())) {
+                time.exposed_ns = time.exposed_ns.saturating_sub(part);
+                moved_ns = moved_ns.saturating_add(part);
+            }
+        }
+        if moved_ns > 0 {
+            let time = OutsideTime { exposed_ns: moved_ns, ..OutsideTime::default() };
+            sums.add(&PhaseKey::known(phase), &time, custom_phases);
+        }
+        if let Some(given_ns) = given_ns.get_mut(at) {
+            *given_ns = moved_ns;
+        }
+    }
+    given_ns
+}
+
+/// One thread outside of steps.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct OutsideAcc {
+    /// The earliest, sorted; at most [`KEPT`].
+    pub(crate) kept: Vec<OutsideRecord>,
+    /// Of the others the latest, sorted; at most [`KEPT`].
+    pub(crate) late: VecDeque<OutsideRecord>,
+    /// All others.
+    pub(crate) folded: Stretches,
+}
+
+/// Sections that are not kept singly, by stretches of time: those of one begin in so many nanoseconds, a power of two, the
+/// smallest for which there are no more than [`STRETCHES`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Stretches {
+    shift: u32,
+    by_start: BTreeMap<u64, Stretch>,
+}
+
+/// Sections that begin in one stretch of time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Stretch {
+    /// The earliest start.
+    pub(crate) first_ns: u64,
+    /// The latest end.
+    pub(crate) last_ns: u64,
+    pub(crate) sums: OutsideSums,
+}
+
+impl Stretches {
+    /// All of them, by time.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Stretch> {
+        self.by_start.values()
+    }
+
+    fn add(&mut self, record: &OutsideRecord, custom_phases: usize) {
+        let mut sums = OutsideSums::default();
+        add(&mut sums, record, custom_phases);
+        let stretch = Stretch { first_ns: record.start_ns, last_ns: record.end_ns, sums };
+        self.put(record.start_ns >> self.shift, stretch, custom_phases);
+        self.coarsen(self.shift, custom_phases);
+    }
+
+    fn merge(&mut self, other: &Self, custom_phases: usize) {
+        // More bits than there are would be damage.
+        self.coarsen(other.shift.min(u64::BITS - 1), custom_phases);
+        let by = self.shift.saturating_sub(other.shift);
+        for (&start, stretch) in &other.by_start {
+            self.put(start >> by, stretch.clone(), custom_phases);
+        }
+        self.coarsen(self.shift, custom_phases);
+    }
+
+    fn put(&mut self, start: u64, stretch: Stretch, custom_phases: usize) {
+        match self.by_start.get_mut(&start) {
+            Some(mine) => {
+                mine.first_ns = mine.first_ns.min(stretch.first_ns);
+                mine.last_ns = mine.last_ns.max(stretch.last_ns);
+                mine.sums.merge(&stretch.sums, custom_phases);
+            }
+            None => drop(self.by_start.insert(start, stretch)),
+        }
+    }
+
+    /// Makes stretches as long as 2 to the power of `shift`, or longer until few enough are left.
+    fn coarsen(&mut self, shift: u32, custom_phases: usize) {
+        while self.shift < shift || self.by_start.len() > STRETCHES {
+            let by = shift.saturating_sub(self.shift).max(1);
+            self.shift += by;
+            for (start, stretch) in std::mem::take(&mut self.by_start) {
+                self.put(start >> by, stretch, custom_phases);
+            }
+        }
+    }
+}
+
+impl OutsideAcc {
+    fn add(&mut self, record: OutsideRecord, custom_phases: usize) {
+        let Some(record) = self.keep(record) else { return };
+        let at = self.late.partition_point(|late| *late < record);
+        self.late.insert(at, record);
+        while self.late.len() > KEPT {
+            if let Some(first) = self.late.pop_front() {
+                self.folded.add(&first, custom_phases);
+            }
+        }
+    }
+
+    /// Keeps a record if it is one of the earliest. Gives the one that is none of them.
+    fn keep(&mut self, record: OutsideRecord) -> Option<OutsideRecord> {
+        if self.kept.len() >= KEPT && self.kept.last().is_some_and(|last| *last <= record) {
+            return Some(record);
+        }
+        let at = self.kept.partition_point(|kept| *kept < record);
+        self.kept.insert(at, record);
+        if self.kept.len() > KEPT { self.kept.pop() } else { None }
+    }
+
+    /// Those that are kept singly.
+    pub(crate) fn singly(&self) -> impl Iterator<Item = &OutsideRecord> {
+        self.kept.iter().chain(&self.late)
+    }
+}
+
+/// The threads of one instance outside of steps, and which of them drive steps.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Outside {
+    pub(crate) threads: BTreeMap<Option<i64>, OutsideAcc>,
+    pub(crate) driving: BTreeMap<Option<i64>, ()>,
+    /// Waits for batches outside of steps, by the thread that waited.
+    pub(crate) waits: BTreeMap<Option<i64>, Waits>,
+    /// Whether there were more threads than are kept.
+    pub(crate) is_cut: bool,
+}
+
+impl Outside {
+    /// Adds one section of a thread.
+    pub(crate) fn add(&mut self, thread: Option<i64>, record: OutsideRecord, threads: usize, customs: usize) {
+        self.threads.entry(thread).or_default().add(record, customs);
+        self.is_cut |= keep_smallest(&mut self.threads, threads);
+    }
+
+    /// Notes that a thread drives steps.
+    pub(crate) fn drives(&mut self, thread: Option<i64>, threads: usize) {
+        self.driving.insert(thread, ());
+        self.is_cut |= keep_smallest(&mut self.driving, threads);
+    }
+
+    /// The waits for batches of a thread; nothing beyond the bound.
+    pub(crate) fn waits(&mut self, thread: Option<i64>, threads: usize) -> Option<&mut Waits> {
+        self.waits.entry(thread).or_default();
+        self.is_cut |= keep_smallest(&mut self.waits, threads);
+        self.waits.get_mut(&thread)
+    }
+
+    /// Adds everything of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, threads: usize, customs: usize) {
+        for (&thread, theirs) in &other.threads {
+            let mine = self.threads.entry(thread).or_default();
+            mine.folded.merge(&theirs.folded, customs);
+            theirs.singly().for_each(|record| mine.add(record.clone(), customs));
+        }
+        self.driving.extend(other.driving.keys().map(|&thread| (thread, ())));
+        self.waits.absorb(&other.waits);
+        self.is_cut |= other.is_cut;
+        self.is_cut |= keep_smallest(&mut self.threads, threads);
+        self.is_cut |= keep_smallest(&mut self.driving, threads);
+        self.is_cut |= keep_smallest(&mut self.waits, threads);
+    }
+}

@@ -1,0 +1,644 @@
+//! Laws of the walk over random trees, against a search through every chain; fixtures of single rules.
+
+pub(crate) mod search;
+pub(crate) mod storm;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::critical_path::*;
+
+fn member(start_ns: u64, end_ns: u64, parent: u32, id: u64) -> Member {
+    Member {
+        start_ns,
+        end_ns,
+        parent,
+        id,
+        process: 0,
+        thread: None,
+        is_suspended: false,
+        is_detached: false,
+        awaits: NO_PARENT,
+    }
+}
+
+fn on(thread: i64, member: Member) -> Member {
+    Member { thread: Some(thread), ..member }
+}
+
+fn walk(members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
+    walk_with(Walk::default(), members, &[])
+}
+
+fn walk_with(mut walk: Walk, members: &[Member], stints: &[Stint]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
+    let (mut pieces, mut standing) = (Vec::new(), Vec::new());
+    walk.run_with(members, stints, 0, &mut pieces, &mut standing);
+    (pieces.iter().map(|piece| (piece.member, piece.start_ns, piece.end_ns)).collect(), standing)
+}
+
+/// Trees of up to ten spans on a coarse grid, so that equal times are common. Parents come first.
+fn trees(longest: usize) -> impl Strategy<Value = Vec<Member>> {
+    vec((0u64..24, 0u64..16, any::<prop::sample::Index>(), prop::bool::weighted(0.1)), 1..longest).prop_map(
+        |spans| {
+            let mut members = vec![member(4, 20, NO_PARENT, 1)];
+            for (start, length, parent, is_detached) in spans {
+                let parent = parent.index(members.len()) as u32;
+                let id = members.len() as u64 + 1;
+                members.push(Member { is_detached, ..member(start, start + length, parent, id) });
+            }
+            members
+        },
+    )
+}
+
+/// Whether a member is below the one with an id.
+fn is_below(members: &[Member], at: usize, id: u64) -> bool {
+    let above = members.get(members[at].parent as usize);
+    above.is_some_and(|above| above.id == id || is_below(members, members[at].parent as usize, id))
+}
+
+/// The same in several processes and on several threads, some suspended. Times are so far apart that the tolerances are
+/// not nothing, and some are off by less than these.
+fn places(longest: usize) -> impl Strategy<Value = Vec<Member>> {
+    let thread = prop::option::weighted(0.8, 1i64..4);
+    let awaits = prop::option::weighted(0.2, any::<prop::sample::Index>());
+    let place = (0u32..2, thread, prop::bool::weighted(0.2), 0u64..3, 0u64..3, awaits);
+    (trees(longest), vec(place, longest)).prop_map(|(mut members, places)| {
+        let all = members.clone();
+        for (member, (process, thread, is_suspended, late, longer, awaits)) in members.iter_mut().zip(places)
+        {
+            (member.process, member.thread, member.is_suspended) = (process, thread, is_suspended);
+            let awaited = awaits.map(|awaits| awaits.index(all.len()));
+            // Whoever waits for whom, himself included, but for what is inside of it.
+            let may_be = |at: &usize| !is_below(&all, *at, member.id);
+            member.awaits = awaited.filter(may_be).map_or(NO_PARENT, |at| at as u32);
+            member.end_ns = member.end_ns * 1_000 + late + longer;
+            member.start_ns = member.start_ns * 1_000 + late;
+        }
+        members
+    })
+}
+
+/// The same on few threads of one process, many suspended, of some of which it is known when they ran.
+fn polled(longest: usize) -> impl Strategy<Value = (Vec<Member>, Vec<Stint>)> {
+    let place = (prop::option::weighted(0.9, 1i64..3), prop::bool::weighted(0.6));
+    let ran = (
+        any::<prop::sample::Index>(),
+        4u64..20,
+        1u64..6,
+        prop::option::weighted(0.9, 1i64..3),
+        any::<bool>(),
+    );
+    (trees(longest), vec(place, longest), vec(ran, 0..10)).prop_map(|(mut members, places, ran)| {
+        for (member, (thread, is_suspended)) in members.iter_mut().zip(places) {
+            (member.thread, member.is_suspended) = (thread, is_suspended);
+        }
+        let stint = |(at, start_ns, length_ns, thread, is_whole): (prop::sample::Index, u64, u64, _, _)| {
+            let at = at.index(members.len());
+            let member = &members[at];
+            let (start_ns, end_ns) =
+                (start_ns.max(member.start_ns), (start_ns + length_ns).min(member.end_ns));
+            let stint = Stint { member: at as u32, start_ns, end_ns, thread, is_whole };
+            (member.is_suspended && start_ns < end_ns).then_some(stint)
+        };
+        let mut stints: Vec<Stint> = ran.into_iter().filter_map(stint).collect();
+        stints.sort_by_key(|stint| (stint.member, stint.start_ns, stint.end_ns));
+        (members, stints)
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_path_is_the_greatest_of_all_chains_of_suspended_sections((members, stints) in polled(8)) {
+        let (pieces, _) = walk_with(Walk::default(), &members, &stints);
+        prop_assert_eq!(pieces, search::path_with(&members, &stints));
+    }
+
+    #[test]
+    fn the_path_is_the_greatest_of_all_chains(members in trees(10)) {
+        prop_assert_eq!(walk(&members).0, search::path(&members));
+    }
+
+    #[test]
+    fn the_path_is_the_greatest_of_all_chains_across_processes_and_threads(members in places(9)) {
+        prop_assert_eq!(walk(&members).0, search::path(&members));
+    }
+
+    #[test]
+    fn pieces_are_exactly_the_window(members in places(60)) {
+        let (pieces, _) = walk(&members);
+        let mut point_ns = members[0].end_ns;
+        for &(_, start_ns, end_ns) in &pieces {
+            prop_assert_eq!(end_ns, point_ns);
+            prop_assert!(start_ns < end_ns);
+            point_ns = start_ns;
+        }
+        prop_assert_eq!(point_ns, members[0].start_ns);
+    }
+
+    #[test]
+    fn slack_is_what_may_be_added_before_the_path_changes(members in trees(12), which in any::<prop::sample::Index>()) {
+        let (before, standing) = walk(&members);
+        let at = which.index(members.len());
+        let Standing::Slack(slack_ns) = standing[at] else { return Ok(()) };
+        // A longer span must not be cut by its ancestors, and must have room below.
+        let mut longer = members.clone();
+        longer[at].end_ns += slack_ns;
+        let mut above = members[at].parent;
+        while above != NO_PARENT {
+            let parent = members[above as usize];
+            if longer[at].end_ns > parent.end_ns || members[at].end_ns > parent.end_ns {
+                return Ok(());
+            }
+            above = parent.parent;
+        }
+        longer[at].id = 0; // Loses every tie.
+        longer[at].start_ns = longer[at].start_ns.min(members[at].start_ns);
+        if slack_ns == 0 || longer.iter().any(|other| other.end_ns == longer[at].end_ns && other.id != 0) {
+            return Ok(());
+        }
+        prop_assert_eq!(before, walk(&longer).0);
+    }
+}
+
+#[test]
+fn siblings_back_to_back_are_both_on_the_path() {
+    let members = [member(0, 100, NO_PARENT, 1), member(0, 50, 0, 2), member(50, 100, 0, 3)];
+    assert_eq!(walk(&members).0, [(2, 50, 100), (1, 0, 50)]);
+}
+
+#[test]
+fn chains_side_by_side_keep_their_own_children() {
+    // Two asynchronous chains of calls: what the shorter waited for did not hold up the longer.
+    let members = [
+        member(0, 500, NO_PARENT, 1),
+        member(0, 500, 0, 2),   // the longer chain
+        member(0, 100, 1, 3),   // its first call
+        member(200, 500, 1, 4), // its second, after a pause
+        member(0, 199, 0, 5),   // the shorter chain
+        member(0, 199, 4, 6),   // its only call
+    ];
+    let (pieces, standing) = walk(&members);
+    assert_eq!(pieces, [(3, 200, 500), (1, 100, 200), (2, 0, 100)]);
+    assert_eq!(standing[4], Standing::Slack(301));
+    assert_eq!(standing[5], Standing::Slack(301));
+}
+
+#[test]
+fn what_nobody_waits_for_is_apart_with_all_that_it_caused() {
+    let mut members =
+        [member(0, 100, NO_PARENT, 1), member(10, 90, 0, 2), member(20, 80, 1, 3), member(5, 30, 0, 4)];
+    members[1].is_detached = true;
+    let (pieces, standing) = walk(&members);
+    assert_eq!(pieces, [(0, 30, 100), (3, 5, 30), (0, 0, 5)]);
+    assert_eq!(standing[1..3], [Standing::Apart, Standing::Apart]);
+}
+
+#[test]
+fn slack_adds_up_from_the_path_outwards() {
+    let members = [
+        member(0, 100, NO_PARENT, 1),
+        member(0, 90, 0, 2), // on the path
+        member(0, 70, 0, 3), // 20 earlier
+        member(0, 60, 2, 4), // what held up that one: as much room as it
+        member(0, 50, 2, 5), // 10 earlier still
+    ];
+    let (_, standing) = walk(&members);
+    use Standing::{On, Slack};
+    assert_eq!(standing, [On, On, Slack(20), Slack(20), Slack(30)]);
+}
+
+#[test]
+fn what_overlaps_a_little_came_before_unless_it_is_known_to_have_run_beside() {
+    let path = |one: Option<i64>, process: u32, end_ns: u64, is_suspended: bool| {
+        let members = [
+            member(0, 1000, NO_PARENT, 1),
+            Member { thread: one, is_suspended, ..member(100, end_ns, 0, 2) },
+            Member { process, ..on(3, member(500, 900, 0, 3)) },
+        ];
+        assert_eq!(walk(&members).0, search::path(&members));
+        walk(&members).0
+    };
+    let before = [(0, 900, 1000), (2, 500, 900), (1, 95, 500), (0, 0, 95)];
+    let beside = [(0, 900, 1000), (2, 500, 900), (0, 0, 500)];
+    // One thread, or one that is not known: times are rounded. Another process: clocks disagree.
+    for (thread, process) in [(Some(3), 0), (None, 0), (None, 1), (Some(2), 1)] {
+        assert_eq!(path(thread, process, 505, false), before, "{thread:?} {process}");
+        // 1 % and more is neither.
+        assert_eq!(path(thread, process, 510, false), beside, "{thread:?} {process}");
+    }
+    assert_eq!(path(Some(2), 0, 505, false), beside);
+    assert_eq!(path(Some(3), 0, 505, true), beside);
+}
+
+#[test]
+fn what_overlaps_a_little_came_before_only_where_nothing_else_begins_or_ends_meanwhile() {
+    // One seems to end at 505, after the next has begun at 500: beside a third from `start_ns` to `end_ns`.
+    let path = |start_ns: u64, end_ns: u64| {
+        let members = [
+            member(0, 1000, NO_PARENT, 1),
+            member(100, 505, 0, 2),
+            member(500, 900, 0, 3),
+            member(start_ns, end_ns, 0, 4),
+        ];
+        walk(&members).0
+    };
+    let before = [(0, 900, 1000), (2, 500, 900), (1, 95, 500), (0, 0, 95)];
+    let beside = [(0, 900, 1000), (2, 500, 900), (0, 0, 500)];
+    // It begins within the overlap, at either end of that, or later.
+    for (start_ns, expected) in [(500, &beside[..]), (503, &beside), (505, &beside), (506, &before)] {
+        assert_eq!(path(start_ns, 700), expected, "{start_ns}");
+    }
+    // It ends within the overlap, or earlier: then it is what came before, and the first was beside it.
+    let third = |end_ns: u64| [(0, 900, 1000), (2, 500, 900), (3, 700 - end_ns, 500), (0, 0, 700 - end_ns)];
+    assert_eq!(path(200, 502), third(502));
+    assert_eq!(path(200, 500), third(500));
+    assert_eq!(path(200, 499), before);
+}
+
+#[test]
+fn beside_what_went_on_only_what_had_ended_has_room() {
+    let members = [
+        on(1, member(0, 1000, NO_PARENT, 1)),
+        on(1, member(0, 980, 0, 2)),
+        // Opened one after the other on one thread, and both open as the last one begins.
+        on(1, member(100, 950, 1, 3)),
+        on(1, member(300, 960, 1, 4)),
+        on(3, member(150, 250, 2, 5)),
+        on(3, member(850, 940, 2, 6)),
+        on(2, member(900, 1000, 0, 7)),
+    ];
+    let (pieces, standing) = walk(&members);
+    assert_eq!(pieces, [(6, 900, 1000), (3, 300, 900), (1, 0, 300)]);
+    assert_eq!(pieces, search::path(&members));
+    use Standing::{Apart, On, Slack};
+    assert_eq!(standing, [On, On, Slack(0), On, Slack(0), Apart, On]);
+}
+
+#[test]
+fn many_overlapping_children_of_a_hostile_trace_are_walked_at_once() {
+    // Each overlaps the next by little enough to have come before it, and so do many others.
+    let mut members = vec![member(0, 20_000_000, NO_PARENT, 1)];
+    for index in 0..200_000u64 {
+        let child = member(index * 10, index * 10 + 1000, 0, index + 2);
+        members.push(Member { process: index as u32 % 2, ..child });
+    }
+    let (pieces, _) = walk(&members);
+    assert_eq!(pieces.iter().map(|(_, start, end)| end - start).sum::<u64>(), 20_000_000);
+}
+
+/// What the members of a fixture are on the path, and which kind of edge it needs for that.
+type Fixture = (Edge, Vec<Member>, Vec<Stint>, &'static [(u32, u64, u64)]);
+
+/// A time in which a member ran on the first thread.
+fn stint(member: u32, start_ns: u64, end_ns: u64) -> Stint {
+    Stint { member, start_ns, end_ns, thread: Some(1), is_whole: true }
+}
+
+/// A step that needs each kind of edge.
+fn fixtures() -> [Fixture; 10] {
+    let root = on(1, member(0, 1000, NO_PARENT, 1));
+    let suspended = Member { is_suspended: true, ..on(1, member(0, 1000, 0, 2)) };
+    let far = Member { process: 1, ..member(500, 900, 0, 3) };
+    [
+        (
+            Edge::Child,
+            vec![root, on(1, member(100, 900, 0, 2))],
+            vec![],
+            &[(0, 900, 1000), (1, 100, 900), (0, 0, 100)],
+        ),
+        (
+            Edge::Order,
+            vec![root, on(1, member(0, 500, 0, 2)), on(1, member(500, 1000, 0, 3))],
+            vec![],
+            &[(2, 500, 1000), (1, 0, 500)],
+        ),
+        (
+            Edge::Clocks,
+            vec![root, member(100, 505, 0, 2), far],
+            vec![],
+            &[(0, 900, 1000), (2, 500, 900), (1, 95, 500), (0, 0, 95)],
+        ),
+        (
+            Edge::SameThread,
+            vec![
+                root,
+                on(1, member(0, 100, 0, 2)),
+                // Goes on after its parent: nobody waits for it, but for the thread that it holds.
+                Member { is_detached: true, ..on(2, member(60, 699, 1, 3)) },
+                on(1, member(100, 1000, 0, 4)),
+                on(2, member(700, 1000, 3, 5)),
+            ],
+            vec![],
+            &[(4, 700, 1000), (3, 699, 700), (2, 100, 699), (1, 0, 100)],
+        ),
+        (
+            Edge::Begun,
+            vec![
+                root,
+                on(1, member(0, 980, 0, 2)),
+                on(1, member(100, 950, 1, 3)),
+                on(1, member(200, 400, 2, 4)),
+                on(3, member(300, 970, 2, 5)), // beside it
+                // Written beside the rest of the step, and done after it.
+                on(2, member(900, 1000, 0, 6)),
+            ],
+            vec![],
+            &[(5, 900, 1000), (2, 400, 900), (3, 200, 400), (2, 100, 200), (1, 0, 100)],
+        ),
+        (
+            Edge::Suspended,
+            vec![root, suspended, on(1, member(100, 900, 0, 3)), on(2, member(100, 950, 0, 4))],
+            vec![],
+            &[(1, 900, 1000), (2, 100, 900), (1, 0, 100)],
+        ),
+        (
+            Edge::Polls,
+            vec![root, suspended, Member { id: 3, start_ns: 90, end_ns: 950, ..suspended }],
+            vec![
+                stint(1, 0, 100),
+                stint(1, 400, 500),
+                stint(1, 900, 1000),
+                stint(2, 100, 300),
+                stint(2, 500, 850),
+            ],
+            &[(1, 850, 1000), (2, 500, 850), (1, 300, 500), (2, 100, 300), (1, 0, 100)],
+        ),
+        (
+            Edge::Link,
+            vec![
+                root,
+                on(1, member(0, 100, 0, 2)),
+                // Begun by the section before, on another thread; the one after it joins it.
+                Member { is_detached: true, ..on(2, member(100, 900, 1, 3)) },
+                Member { awaits: 2, ..on(1, member(100, 901, 0, 4)) },
+                on(2, member(400, 800, 2, 5)),
+            ],
+            vec![],
+            &[(0, 901, 1000), (3, 900, 901), (2, 800, 900), (4, 400, 800), (2, 100, 400), (1, 0, 100)],
+        ),
+        (
+            Edge::HandOver,
+            vec![
+                root,
+                on(1, member(0, 100, 0, 2)),
+                Member { is_detached: true, ..on(2, member(100, 1200, 1, 3)) },
+                // Made, and handed over before the end of the section around it.
+                on(2, member(120, 850, 2, 4)),
+                on(2, member(850, 1100, 2, 5)),
+                Member { awaits: 2, ..on(1, member(100, 900, 0, 6)) },
+            ],
+            vec![],
+            &[(0, 900, 1000), (4, 850, 900), (3, 120, 850), (2, 100, 120), (1, 0, 100)],
+        ),
+        (
+            Edge::Before,
+            vec![
+                root,
+                on(1, member(0, 100, 0, 2)),
+                // A thread that produces one after the other; the last is waited for.
+                Member { is_detached: true, ..on(2, member(100, 1200, 1, 3)) },
+                on(2, member(110, 400, 2, 4)),
+                on(2, member(420, 800, 2, 5)),
+                on(3, member(110, 900, 2, 6)), // beside it
+                on(2, member(800, 1200, 2, 7)),
+                Member { awaits: 4, ..on(1, member(100, 1000, 0, 8)) },
+            ],
+            vec![],
+            &[(7, 800, 1000), (4, 420, 800), (2, 400, 420), (3, 110, 400), (2, 100, 110), (1, 0, 100)],
+        ),
+    ]
+}
+
+#[test]
+fn each_kind_of_edge_is_needed() {
+    let fixtures = fixtures();
+    let between = linked::tests::EDGES.map(|fixture| fixture.0);
+    let edges: Vec<Edge> = fixtures.iter().map(|fixture| fixture.0).chain(between).collect();
+    assert_eq!(edges, Edge::ALL);
+    for (edge, members, stints, expected) in fixtures {
+        let path = |walk: Walk| walk_with(walk, &members, &stints).0;
+        assert_eq!(path(Walk::default()), expected, "{edge:?}");
+        assert_eq!(search::path_with(&members, &stints), expected, "{edge:?}");
+        assert_ne!(path(Walk::without(edge)), expected, "{edge:?}");
+        let needed = match edge {
+            Edge::Polls => Edge::Suspended,
+            Edge::Before | Edge::HandOver => Edge::Link,
+            _ => edge,
+        };
+        let needed = [edge, needed, Edge::Child, Edge::Order];
+        for other in Edge::ALL.into_iter().filter(|other| !needed.contains(other)) {
+            assert_eq!(path(Walk::without(other)), expected, "{edge:?} without {other:?}");
+        }
+    }
+}
+
+#[test]
+fn what_ran_beside_threads_until_these_were_joined_had_room() {
+    // Begun at 100, and joined after the section beside them, by a section inside of another one.
+    let members = [
+        on(1, member(0, 1000, NO_PARENT, 1)),
+        on(1, member(0, 100, 0, 2)),
+        on(2, member(100, 700, 0, 3)), // ended before the other thread
+        on(3, member(100, 900, 0, 4)),
+        on(1, member(100, 300, 0, 5)), // beside them
+        on(1, member(320, 1000, 0, 6)),
+        Member { awaits: 3, ..on(1, member(340, 905, 5, 7)) },
+        on(1, member(905, 1000, 5, 8)),
+    ];
+    let (pieces, standing) = walk(&members);
+    assert_eq!(pieces, search::path(&members));
+    assert_eq!(pieces, [(7, 905, 1000), (6, 900, 905), (3, 100, 900), (1, 0, 100)]);
+    assert_eq!(standing[4], Standing::Slack(600));
+    assert_eq!(standing[2], Standing::Slack(200));
+}
+
+#[test]
+fn a_thread_begun_inside_a_call_goes_back_to_where_that_one_was() {
+    // The spawning call goes on; the thread starts another one, which is joined.
+    let members = [
+        on(1, member(0, 1000, NO_PARENT, 1)),
+        on(1, member(10, 200, 0, 2)),
+        on(1, member(20, 60, 1, 3)), // before it, in the call
+        Member { is_detached: true, ..on(2, member(80, 850, 1, 4)) },
+        Member { is_detached: true, ..on(3, member(150, 900, 3, 5)) },
+        on(1, member(200, 500, 0, 6)), // beside both
+        Member { awaits: 4, ..on(1, member(500, 910, 0, 7)) },
+    ];
+    let (pieces, standing) = walk(&members);
+    assert_eq!(pieces, search::path(&members));
+    let expected = [
+        (0, 910, 1000),
+        (6, 900, 910),
+        (4, 150, 900),
+        (3, 80, 150),
+        (1, 60, 80),
+        (2, 20, 60),
+        (1, 10, 20),
+        (0, 0, 10),
+    ];
+    assert_eq!(pieces, expected);
+    assert_eq!(standing[5], Standing::Slack(400));
+}
+
+#[test]
+fn what_came_before_what_is_awaited_is_on_the_path() {
+    // Two items by one thread, or by nobody known, one of which is waited for.
+    let path = |thread: Option<i64>, first_end_ns: u64| {
+        let produced = |member: Member| Member { thread, ..member };
+        let members = [
+            on(1, member(0, 1000, NO_PARENT, 1)),
+            on(1, member(0, 100, 0, 2)),
+            produced(member(150, 300, 0, 3)),
+            produced(member(300, first_end_ns, 0, 4)),
+            produced(member(600, 900, 0, 5)),
+            Member { awaits: 4, ..on(1, member(100, 1000, 0, 6)) },
+        ];
+        let pieces = walk(&members).0;
+        assert_eq!(pieces, search::path(&members));
+        pieces
+    };
+    let all = [
+        (5, 900, 1000),
+        (4, 600, 900),
+        (5, 599, 600),
+        (3, 300, 599),
+        (2, 150, 300),
+        (5, 100, 150),
+        (1, 0, 100),
+    ];
+    assert_eq!(path(Some(2), 599), all);
+    assert_eq!(path(None, 599), all);
+    // What ended long before it began did not hold it up, and what goes on beside it neither.
+    let alone = [(5, 900, 1000), (4, 600, 900), (5, 100, 600), (1, 0, 100)];
+    assert_eq!(path(Some(2), 590), alone);
+    assert_eq!(path(None, 590), alone);
+    assert_eq!(path(None, 601), alone);
+}
+
+#[test]
+fn a_thread_that_lay_idle_or_changed_between_sections_kept_nobody_waiting() {
+    let step = |held: Member| {
+        let members = [
+            on(1, member(0, 1000, NO_PARENT, 1)),
+            on(1, member(0, 100, 0, 2)),
+            Member { is_detached: true, ..held },
+            on(1, member(100, 1000, 0, 4)),
+            on(2, member(700, 1000, 3, 5)),
+        ];
+        assert_eq!(walk(&members).0, search::path(&members));
+        walk(&members).0.iter().any(|piece| piece.0 == 2)
+    };
+    assert!(step(on(2, member(60, 692, 1, 3))));
+    // Free 1 % of the parent before; another thread; the same number in another process; suspended.
+    assert!(!step(on(2, member(60, 691, 1, 3))));
+    // Free for a tenth of the time for which it was held.
+    assert!(step(on(2, member(619, 693, 1, 3))));
+    assert!(!step(on(2, member(623, 693, 1, 3))));
+    assert!(!step(on(3, member(60, 700, 1, 3))));
+    assert!(!step(Member { process: 1, ..on(2, member(60, 700, 1, 3)) }));
+    assert!(!step(Member { is_suspended: true, ..on(2, member(60, 700, 1, 3)) }));
+}
+
+#[test]
+fn suspended_sections_that_took_turns_on_a_thread_are_on_the_path_in_turn() {
+    let suspended = |member: Member| Member { is_suspended: true, ..on(1, member) };
+    let mut members = vec![
+        on(1, member(0, 1000, NO_PARENT, 1)),
+        suspended(member(0, 1000, 0, 2)),
+        suspended(member(90, 950, 0, 3)),
+        on(1, member(600, 700, 2, 4)), // called by the second one
+    ];
+    let mut stints = vec![
+        stint(1, 0, 100),
+        stint(1, 400, 500),
+        stint(1, 900, 1000),
+        stint(2, 100, 300),
+        stint(2, 500, 850),
+        stint(2, 940, 950),
+    ];
+    let walk = |members: &[Member], stints: &[Stint]| {
+        let pieces = walk_with(Walk::default(), members, stints).0;
+        assert_eq!(pieces, search::path_with(members, stints));
+        pieces
+    };
+    // While nobody ran, the one that ended last waited for something else.
+    let turns = [
+        (1, 850, 1000),
+        (2, 700, 850),
+        (3, 600, 700),
+        (2, 500, 600),
+        (1, 300, 500),
+        (2, 100, 300),
+        (1, 0, 100),
+    ];
+    assert_eq!(walk(&members, &stints), turns);
+    assert_eq!(walk(&members, &[]), [(1, 0, 1000)]);
+    // Of the other one it is known that it ran in this time, and not when.
+    stints[4].is_whole = false;
+    assert_eq!(walk(&members, &stints), [(1, 300, 1000), (2, 100, 300), (1, 0, 100)]);
+    stints[4].is_whole = true;
+    // What it waits for is the thread on which it goes on.
+    stints[1].thread = Some(2);
+    assert_eq!(walk(&members, &stints), [&turns[..4], &[(1, 0, 500)]].concat());
+    stints[1].thread = None;
+    assert_eq!(walk(&members, &stints), turns);
+    // Of itself only when it began to run again: what else ran until its end may have held it up before.
+    stints[1].is_whole = false;
+    stints[1].start_ns = 100;
+    assert_eq!(walk(&members, &stints), turns);
+    stints[1].is_whole = true;
+    assert_eq!(walk(&members, &stints)[4..], [(1, 0, 500)]);
+    // One that was never suspended counts whole, but for when the other one ran.
+    members[2].is_suspended = false;
+    stints.truncate(3);
+    stints[1] = stint(1, 400, 500);
+    let whole = [
+        (1, 900, 1000),
+        (2, 700, 900),
+        (3, 600, 700),
+        (2, 500, 600),
+        (1, 400, 500),
+        (2, 100, 400),
+        (1, 0, 100),
+    ];
+    assert_eq!(walk(&members, &stints), whole);
+}
+
+#[test]
+fn what_ran_while_an_awaited_section_was_suspended_is_moved_no_further_than_its_siblings() {
+    let other = |member: Member| Member { process: 1, thread: Some(1), ..member };
+    let members = [
+        member(4_000, 20_000, NO_PARENT, 1),
+        other(member(0, 7_000, 0, 2)),
+        Member { is_suspended: true, ..other(member(0, 9_000, 0, 3)) },
+        member(19_000, 20_000, 0, 4),
+        // It seems to end after the next one began, and with all that is inside of it counts 1 ns earlier.
+        member(8_000, 19_001, 0, 5),
+        Member { awaits: 2, ..member(0, 10_000, 4, 6) },
+    ];
+    let (pieces, _) = walk(&members);
+    assert_eq!(pieces, search::path(&members));
+    assert_eq!(pieces[3..], [(2, 7_000, 8_999), (1, 4_000, 7_000)]);
+}
+
+#[test]
+fn what_is_awaited_and_ran_meanwhile_as_well_is_awaited() {
+    // What came before it on its parent is on the path.
+    let members = [
+        member(4_000, 20_000, NO_PARENT, 1),
+        Member { awaits: 2, ..member(1_000, 13_000, 0, 2) },
+        Member { is_suspended: true, awaits: 3, ..on(3, member(9_000, 15_000, 0, 3)) },
+        on(3, member(9_001, 9_002, 1, 4)),
+        member(13_000, 16_000, 0, 5),
+    ];
+    let (pieces, _) = walk(&members);
+    assert_eq!(pieces, search::path(&members));
+    assert_eq!(pieces[2..], [(2, 9_002, 13_000), (3, 9_001, 9_002), (1, 4_000, 9_001)]);
+}
+
+#[test]
+fn an_empty_window_and_a_missing_root_have_no_path() {
+    assert_eq!(walk(&[member(5, 5, NO_PARENT, 1), member(5, 5, 0, 2)]).0, []);
+    assert_eq!(walk(&[]).0, []);
+}

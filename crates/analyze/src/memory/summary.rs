@@ -1,0 +1,159 @@
+//! Memory of the processes and its trend over steps.
+
+use serde::Serialize;
+use stepscope_core::Mode;
+
+/// Memory over the steps of the primary mode.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct MemorySummary {
+    /// Live bytes by the counting allocator at the ends of steps; absent where steps carry none.
+    pub live: Option<TrendPair>,
+    /// Resident bytes at the ends of steps.
+    pub rss: Option<TrendPair>,
+    /// What processes say between steps, by (rank, resource).
+    pub processes: Vec<ProcessMemory>,
+    /// What sections hold over the steps; absent where no step with a number says what it allocated, where numbers do
+    /// not tell which step comes after which, and where call paths were cut.
+    pub by_section: Option<HeldSeries>,
+}
+
+/// Bytes that sections hold over step numbers: allocated by them and not freed by them, since the run began. A section
+/// that frees what others allocated holds less than nothing; all of them together hold what was allocated and not freed
+/// inside of sections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldSeries {
+    /// Mode of the steps. What happened in no numbered step of this mode (loaders, sections between steps, steps of other
+    /// modes) is at the step in which it ended, as exactly as points tell steps apart.
+    #[serde(serialize_with = "crate::run::summary::name")]
+    pub mode: Mode,
+    /// As in [`StepSeries`](crate::summary::StepSeries).
+    pub shift: u32,
+    /// Sections that hold most, largest peak first; no section is in two of them.
+    pub sections: Vec<HeldSection>,
+    /// All others together.
+    pub other: HeldFigures,
+    /// All sections together.
+    pub total: HeldFigures,
+    /// Sections that are in none of these figures: steps or batches may be inside them, and what they left themselves is
+    /// not known.
+    pub untold: Vec<String>,
+    /// Points by step.
+    pub points: Vec<HeldPoint>,
+}
+
+/// What a section holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldSection {
+    /// Its path.
+    pub path: String,
+    /// Whether sections inside it are counted with it: they make up for each other, as where one allocates what the one
+    /// around it frees.
+    pub with_inside: bool,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: HeldFigures,
+}
+
+/// Ends and extreme of bytes held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct HeldFigures {
+    /// After the first point.
+    pub first_bytes: i64,
+    /// After the last point.
+    pub last_bytes: i64,
+    /// Farthest from zero.
+    pub peak_bytes: i64,
+    /// Step of the first point at which it was that.
+    pub peak_step: u64,
+}
+
+/// One point. The bytes of `sections` and `other_bytes` add up to `held_bytes`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldPoint {
+    /// Smallest step number that it can hold.
+    pub step: u64,
+    /// Left allocated in the steps of this point, by all sections: the change of `held_bytes`.
+    pub net_bytes: i64,
+    /// Held after them, by all sections.
+    pub held_bytes: i64,
+    /// Of that, by each of the sections listed, in their order.
+    pub sections: Vec<i64>,
+    /// Of that, by all others.
+    pub other_bytes: i64,
+}
+
+/// A trend over the whole run and one over its end, both after warm-up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrendPair {
+    /// First value (of the first point).
+    pub first_bytes: u64,
+    /// Last value.
+    pub last_bytes: u64,
+    /// Largest value.
+    pub max_bytes: u64,
+    /// Over all steps after warm-up; absent below 4 points.
+    pub whole: Option<Trend>,
+    /// Over the last third of the step numbers: growth that went on to the end; absent below 4 points.
+    pub tail: Option<Trend>,
+    /// Growth that begins later; absent where one line describes the course as well.
+    pub late: Option<LateGrowth>,
+}
+
+/// A level, and from some step on a line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LateGrowth {
+    /// From that step on. Its probability counts that the step was looked for.
+    pub growth: Trend,
+    /// Over the last third of that.
+    pub tail: Trend,
+    /// The most that was freed of what had been there before that step.
+    pub freed_bytes: u64,
+}
+
+/// A robust linear trend of bytes over step numbers: Theil–Sen slope through levels of blocks of steps, its confidence
+/// interval, and a test that takes memory as what depends on what it was before. Formulas and sources are in
+/// `crate::memory::trend`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Trend {
+    /// Points it rests on.
+    pub n: u64,
+    /// Step of the first of them.
+    pub from_step: u64,
+    /// Step of the last.
+    pub to_step: u64,
+    /// The line at the first step.
+    pub first_bytes: u64,
+    /// The line at the last step.
+    pub last_bytes: u64,
+    /// Median of the slopes of all pairs of levels, bytes per step.
+    pub slope_per_step: f64,
+    /// 95 % confidence interval of the slope.
+    pub confidence_interval: (f64, f64),
+    /// Two-sided probability of such a trend where there is none.
+    pub p_value: f64,
+}
+
+impl Trend {
+    /// Whether its confidence interval leaves out that there is none.
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        self.confidence_interval.0 > 0.0 || self.confidence_interval.1 < 0.0
+    }
+}
+
+/// Memory of one process as its own gauges say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProcessMemory {
+    /// Rank.
+    pub rank: Option<i64>,
+    /// Host.
+    pub host: String,
+    /// Latest resident bytes.
+    pub rss_last_bytes: Option<u64>,
+    /// Largest resident bytes seen, at the ends of steps too where the run is one process.
+    pub rss_max_bytes: Option<u64>,
+    /// Latest live bytes.
+    pub live_last_bytes: Option<u64>,
+    /// Largest live bytes seen, at the ends of steps too where the run is one process.
+    pub live_max_bytes: Option<u64>,
+}

@@ -1,0 +1,244 @@
+//! The accumulators of one run and of one of its process instances.
+
+pub(crate) mod coverage;
+pub(crate) mod coverage_finish;
+pub(crate) mod finish;
+pub(crate) mod summary;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stepscope_core::Signal;
+use stepscope_model::Resource;
+
+use crate::accumulate::step_series::{PhasePoint, Points, StepPoint};
+use crate::accumulate::{Merge, accumulate};
+use crate::between_steps::accumulator::Outside;
+use crate::config::Bounds;
+use crate::critical_path::{Linked, WINDOWS, WindowSums};
+use crate::exemplars::Examples;
+use crate::loaders::batches::{Loaders, NamedWaits, Waits};
+use crate::losses::Account;
+use crate::memory::retained::Held;
+use crate::phases::section_time::Spent;
+use crate::sections::Sections;
+use crate::sections::aggregates::Aggregates;
+use crate::sections::paths::UNCUT;
+use crate::steps::StepAcc;
+use crate::steps::slowest::Slow;
+use crate::steps::values::Values;
+use crate::steps::warmup_sections::EarlySteps;
+
+/// Which run something belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct RunKey {
+    pub(crate) id: Box<str>,
+    pub(crate) attempt: i64,
+    pub(crate) is_foreign: bool,
+}
+
+impl RunKey {
+    /// The run of a process: what it says, else its service.
+    pub(crate) fn of(resource: &Resource) -> Self {
+        let is_foreign = resource.run_id.is_empty();
+        let id = if is_foreign { &resource.service_name } else { &resource.run_id };
+        Self { id: id.as_str().into(), attempt: resource.attempt.unwrap_or(0), is_foreign }
+    }
+}
+
+/// A process instance as a key.
+#[derive(Debug, Clone)]
+pub(crate) struct Instance(pub(crate) Arc<Resource>);
+
+impl Ord for Instance {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Readers hand out one resource for all traces of a process.
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+}
+
+impl PartialOrd for Instance {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Instance {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Instance {}
+
+impl Serialize for Instance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Instance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Resource::deserialize(deserializer).map(|resource| Self(Arc::new(resource)))
+    }
+}
+
+/// Counts of what was read; of a run and of each instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) last_ns: Option<u64>,
+    pub(crate) traces: u64,
+    pub(crate) spans: u64,
+    pub(crate) incomplete_traces: u64,
+    pub(crate) missing_spans: u64,
+    pub(crate) dropped_spans: u64,
+    pub(crate) errors: u64,
+    pub(crate) epochs_started: u64,
+    pub(crate) epochs_ended: u64,
+    pub(crate) has_started: bool,
+    pub(crate) has_ended: bool,
+    pub(crate) is_ours: bool,
+    #[serde(with = "signal")]
+    pub(crate) ended_by: Option<Signal>,
+}
+
+/// A signal as its name, which is empty for none.
+mod signal {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use stepscope_core::Signal;
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<Signal>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(value.map_or("", Signal::as_str))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Signal>, D::Error> {
+        Box::<str>::deserialize(deserializer).map(|name| Signal::parse(&name))
+    }
+}
+
+accumulate!(Tally { least: first_ns; max: last_ns, ended_by; sum: traces, spans, incomplete_traces, missing_spans, dropped_spans, errors, epochs_started, epochs_ended; any: has_started, has_ended, is_ours; });
+
+/// One process instance.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct InstanceAcc {
+    pub(crate) tally: Tally,
+    /// By mode.
+    pub(crate) steps: [StepAcc; 3],
+    pub(crate) outside: Outside,
+    pub(crate) loaders: Loaders,
+    pub(crate) aggregates: Aggregates,
+    pub(crate) account: Account,
+}
+
+impl InstanceAcc {
+    /// Adds everything of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds, slow: &mut [Slow; 3]) {
+        self.tally.absorb(&other.tally);
+        for ((mine, theirs), slow) in self.steps.iter_mut().zip(&other.steps).zip(slow) {
+            mine.merge(theirs, bounds.custom_phases, slow);
+        }
+        self.outside.merge(&other.outside, bounds.threads, bounds.custom_phases);
+        self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);
+        self.aggregates.merge(&other.aggregates, bounds.aggregates);
+        self.account.merge(&other.account, bounds.losses);
+    }
+}
+
+/// One run. What does not need its process is kept for the run as a whole, so that many processes cost little.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct RunAcc {
+    pub(crate) tally: Tally,
+    pub(crate) instances: BTreeMap<Instance, InstanceAcc>,
+    /// Whether instances were left out.
+    pub(crate) is_cut: bool,
+    pub(crate) sections: Sections,
+    /// Sections in one that was not read: below the names of what is directly inside it; see [`crate::step_view`].
+    pub(crate) orphans: Sections,
+    /// By mode.
+    pub(crate) series: [Points<StepPoint>; 3],
+    /// By mode.
+    pub(crate) phase_series: [Points<PhasePoint>; 3],
+    pub(crate) held: Held,
+    /// By mode.
+    pub(crate) early: [EarlySteps; 3],
+    /// By mode.
+    pub(crate) examples: [Examples; 3],
+    /// By mode: of the steps that no instance keeps singly. Of instances that were left out, too.
+    pub(crate) slow: [Slow; 3],
+    pub(crate) values: Values,
+    /// Of the threads that drive them, in steps.
+    pub(crate) waits: Waits,
+    pub(crate) named_waits: NamedWaits,
+    /// By kind of window.
+    pub(crate) windows: [WindowSums; WINDOWS],
+    pub(crate) linked: Linked,
+}
+
+impl RunAcc {
+    /// The waits of the threads that drive steps, in these and outside of them; where none does, those of all threads.
+    pub(crate) fn driving_waits(&self) -> Waits {
+        let instances = || self.instances.values().map(|acc| &acc.outside);
+        let any_drives = instances().any(|outside| !outside.driving.is_empty());
+        let mut waits = self.waits.clone();
+        for outside in instances() {
+            let drives = |thread| !any_drives || outside.driving.contains_key(thread);
+            let own = outside.waits.iter().filter(|(thread, _)| drives(thread));
+            own.for_each(|(_, own)| waits.absorb(own));
+        }
+        waits
+    }
+
+    /// Adds everything of `other`; the bound on instances is the caller's.
+    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
+        self.tally.absorb(&other.tally);
+        for (instance, theirs) in &other.instances {
+            self.instances.entry(instance.clone()).or_default().merge(theirs, bounds, &mut self.slow);
+        }
+        self.slow.iter_mut().zip(&other.slow).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.is_cut |= other.is_cut;
+        self.sections.merge(&other.sections, bounds.paths);
+        self.orphans.merge(&other.orphans, bounds.paths);
+        for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
+            mine.merge(theirs, bounds.points);
+        }
+        for (mine, theirs) in self.phase_series.iter_mut().zip(&other.phase_series) {
+            mine.merge(theirs, bounds.phase_points);
+        }
+        self.held.merge(&other.held, bounds);
+        self.early.iter_mut().zip(&other.early).for_each(|(mine, theirs)| mine.merge(theirs));
+        for (mine, theirs) in self.examples.iter_mut().zip(&other.examples) {
+            mine.merge(theirs);
+        }
+        self.values.merge(&other.values, bounds.values, bounds.points);
+        self.waits.absorb(&other.waits);
+        self.named_waits.merge(&other.named_waits, bounds.loaders);
+        self.windows.absorb(&other.windows);
+        self.linked.merge(&other.linked);
+        self.bound_paths();
+        self.bound_spent();
+    }
+
+    /// Forgets what links lead to, what sections left allocated and what they took at first where paths were cut: all are
+    /// kept by whole paths, and were there in one order of the input and not in another.
+    #[inline]
+    pub(crate) fn bound_paths(&mut self) {
+        if self.sections.tree().cut() != UNCUT {
+            self.linked = Linked::default();
+            self.held = Held::default();
+            self.early = Default::default();
+        }
+    }
+
+    /// Forgets the times of sections over the steps where paths were cut, as the links.
+    pub(crate) fn bound_spent(&mut self) {
+        if self.sections.tree().cut() != UNCUT {
+            let points = self.phase_series.iter_mut().flat_map(|series| series.points.values_mut());
+            points.for_each(|point| point.spent = Spent::default());
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The first steps of a mode by their numbers, with what sections took in them: sums over all steps are made before anybody
+//! knows what is warm-up, and this is what is taken off them in the end. Also the longest calls of a section with the
+//! steps that they were in, for the same reason.
+
+pub(crate) mod finish;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::accumulate::step_series::{Key, Place};
+use crate::accumulate::{Merge, accumulate, earliest, keep_smallest};
+use crate::config::WARMUP_STEPS;
+
+/// Sections of a step that are told apart: those with the smallest identities.
+const SECTIONS: usize = 2_048;
+
+/// Step numbers whose longest calls of a section are kept.
+const LONGEST: usize = 16;
+
+/// Steps of one number that are kept beside the longest, at most: as many as there are processes, mostly.
+const MORE: usize = 255;
+
+/// A section's part in some steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) calls: u64,
+    pub(crate) total_ns: u64,
+    pub(crate) driving_ns: u64,
+    pub(crate) exposed_ns: u64,
+}
+
+impl Part {
+    /// With one call more.
+    pub(crate) const fn with_call(mut self, duration_ns: u64, is_driving: bool) -> Self {
+        self.calls = self.calls.saturating_add(1);
+        self.total_ns = self.total_ns.saturating_add(duration_ns);
+        if is_driving {
+            self.driving_ns = self.driving_ns.saturating_add(duration_ns);
+        }
+        self
+    }
+
+    /// With more exposed time.
+    pub(crate) const fn with_exposed(mut self, exposed_ns: u64) -> Self {
+        self.exposed_ns = self.exposed_ns.saturating_add(exposed_ns);
+        self
+    }
+}
+
+accumulate!(Part { sum: calls, total_ns, driving_ns, exposed_ns; });
+
+/// Whole steps, of all processes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct EarlyStep {
+    pub(crate) steps: u64,
+    pub(crate) total_ns: u64,
+    /// Time for which their own spans were on the critical path.
+    pub(crate) other_ns: u64,
+    /// By the identity of the path.
+    sections: BTreeMap<u64, Part>,
+    /// The smallest identity of those that were left out.
+    cut: Option<u64>,
+}
+
+impl EarlyStep {
+    /// One step; its sections apart.
+    pub(crate) fn one(total_ns: u64, other_ns: u64) -> Self {
+        Self { steps: 1, total_ns, other_ns, ..Self::default() }
+    }
+
+    /// Adds a section's part.
+    pub(crate) fn add(&mut self, id: u64, part: &Part) {
+        if self.cut.is_some_and(|cut| id >= cut) {
+            return;
+        }
+        self.sections.entry(id).or_default().absorb(part);
+        while self.sections.len() > SECTIONS {
+            self.cut = earliest(self.cut, self.sections.pop_last().map(|(id, _)| id));
+        }
+    }
+
+    /// A section's part; nothing where that is not known.
+    pub(crate) fn of(&self, id: u64) -> Part {
+        self.sections.get(&id).copied().unwrap_or_default()
+    }
+}
+
+impl Merge for EarlyStep {
+    fn absorb(&mut self, other: &Self) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.other_ns = self.other_ns.saturating_add(other.other_ns);
+        self.cut = earliest(self.cut, other.cut);
+        if let Some(cut) = self.cut {
+            self.sections.retain(|&id, _| id < cut);
+        }
+        other.sections.iter().for_each(|(&id, part)| self.add(id, part));
+    }
+}
+
+/// The steps of one mode with the smallest numbers: as many as are looked at to tell warm-up.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct EarlySteps {
+    kept: BTreeMap<Key, EarlyStep>,
+}
+
+impl EarlySteps {
+    /// Whether a step at this place is kept.
+    pub(crate) fn wants(&self, place: Place) -> bool {
+        let is_full = self.kept.len() >= WARMUP_STEPS;
+        !is_full || self.kept.last_key_value().is_some_and(|(&last, _)| place.key() <= last)
+    }
+
+    /// Adds a step.
+    pub(crate) fn add(&mut self, place: Place, step: &EarlyStep) {
+        self.kept.entry(place.key()).or_default().absorb(step);
+        keep_smallest(&mut self.kept, WARMUP_STEPS);
+    }
+
+    /// Adds every step of `other`.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.kept.absorb(&other.kept);
+        keep_smallest(&mut self.kept, WARMUP_STEPS);
+    }
+
+    /// Those that `is_meant`, all together: with all sections that are known of each, however many these are.
+    pub(crate) fn sum(&self, is_meant: impl Fn(Place) -> bool) -> EarlyStep {
+        let meant = self.kept.iter().filter(|&(&key, _)| is_meant(Place::of_key(key)));
+        meant.fold(EarlyStep::default(), |mut sum, (_, step)| {
+            sum.steps = sum.steps.saturating_add(step.steps);
+            sum.total_ns = sum.total_ns.saturating_add(step.total_ns);
+            sum.other_ns = sum.other_ns.saturating_add(step.other_ns);
+            sum.sections.absorb(&step.sections);
+            sum
+        })
+    }
+}
+
+/// The step numbers with the longest calls of a section, the longest first; of equals the one of the first number.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Longest(Vec<Together>);
+
+/// The steps of one number, each by its longest call, as far as that is longer than the longest one of the last number kept:
+/// what is left of them does not depend on the order in which they came, since that one only grows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Together {
+    /// The longest of them, whatever the others.
+    first: (Reverse<u64>, Key),
+    /// The other ones, longest first.
+    more: Vec<u64>,
+}
+
+impl Longest {
+    /// Adds a step by a call.
+    #[inline]
+    pub(crate) fn add(&mut self, duration_ns: u64, place: Place) {
+        self.raise(None, duration_ns, place);
+    }
+
+    /// Says of a step that was added by a call of `before_ns`, if any, that a longer one is in it.
+    #[inline]
+    pub(crate) fn raise(&mut self, before_ns: Option<u64>, duration_ns: u64, place: Place) {
+        let new = (Reverse(duration_ns), place.key());
+        let is_longer = |last: &Together| new < last.first || new.0 < last.first.0;
+        if self.0.len() < LONGEST || self.0.last().is_some_and(is_longer) {
+            self.insert(before_ns, new);
+        }
+    }
+
+    fn insert(&mut self, before_ns: Option<u64>, new: (Reverse<u64>, Key)) {
+        let (Reverse(duration_ns), key) = new;
+        let Some(at) = self.0.iter().position(|kept| kept.first.1 == key) else {
+            return self.place(Together { first: new, more: Vec::new() });
+        };
+        let mut together = self.0.remove(at);
+        let all = &mut together.more;
+        all.insert(0, together.first.0.0);
+        // Its own call of before, or one as long.
+        if let Some(own) = before_ns.and_then(|before_ns| all.iter().position(|&ns| ns == before_ns)) {
+            all.remove(own);
+        }
+        all.insert(all.partition_point(|&ns| ns > duration_ns), duration_ns);
+        together.first.0 = Reverse(all.remove(0));
+        self.place(together);
+    }
+
+    fn place(&mut self, together: Together) {
+        let at = self.0.partition_point(|kept| kept.first < together.first);
+        self.0.insert(at, together);
+        self.0.truncate(LONGEST);
+        let bound_ns = self.0.last().filter(|_| self.0.len() >= LONGEST).map(|last| last.first.0.0);
+        for kept in &mut self.0 {
+            let longer =
+                bound_ns.map_or(kept.more.len(), |bound_ns| kept.more.partition_point(|&ns| ns > bound_ns));
+            kept.more.truncate(longer.min(MORE));
+        }
+    }
+
+    /// The longest call of a step that `is_meant`; where all that are kept are of others, what it is no longer than.
+    pub(crate) fn of(&self, is_meant: impl Fn(Place) -> bool) -> Option<u64> {
+        let meant = self.0.iter().find(|kept| is_meant(Place::of_key(kept.first.1)));
+        let bound = || self.0.last().filter(|_| self.0.len() >= LONGEST);
+        meant.or_else(bound).map(|kept| kept.first.0.0)
+    }
+
+    /// How many steps of one number that `is_meant` are kept, and what their longest calls take, of the one where that is most.
+    pub(crate) fn heaviest(&self, is_meant: impl Fn(Place) -> bool) -> Option<(u64, u64)> {
+        let meant = self.0.iter().filter(|kept| is_meant(Place::of_key(kept.first.1)));
+        let sums = meant.map(|kept| {
+            let total_ns = kept.more.iter().fold(kept.first.0.0, |sum, &ns| sum.saturating_add(ns));
+            (kept.more.len() as u64 + 1, total_ns)
+        });
+        sums.max_by_key(|&(calls, total_ns)| (total_ns, Reverse(calls)))
+    }
+}
+
+impl Merge for Longest {
+    fn absorb(&mut self, other: &Self) {
+        for Together { first: (Reverse(ns), key), more } in &other.0 {
+            let place = Place::of_key(*key);
+            self.add(*ns, place);
+            more.iter().for_each(|&ns| self.add(ns, place));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn place(step: u64) -> Place {
+        Place { epoch: None, step }
+    }
+
+    fn step(ns: u64, sections: impl IntoIterator<Item = u64>) -> EarlyStep {
+        let mut step = EarlyStep::one(ns, 1);
+        sections.into_iter().for_each(|id| step.add(id, &Part::default().with_call(id + ns, true)));
+        step
+    }
+
+    #[test]
+    fn the_first_numbers_stay_in_any_order() {
+        let of = |order: &[u64]| {
+            let mut steps = EarlySteps::default();
+            for &at in order {
+                if steps.wants(place(at)) {
+                    steps.add(place(at), &step(at, [at % 7]));
+                }
+            }
+            steps
+        };
+        let forward: Vec<u64> = (0..1_000).chain(0..1_000).collect();
+        let backward: Vec<u64> = (0..1_000).rev().chain((0..1_000).rev()).collect();
+        assert_eq!(of(&forward), of(&backward));
+        let mut merged = of(&forward[500..1_500]);
+        merged.merge(&of(&[&forward[..500], &forward[1_500..]].concat()));
+        assert_eq!(merged, of(&forward));
+        let first = merged.sum(|place| place.step < 2);
+        assert_eq!((first.steps, first.total_ns, first.of(0).calls, first.of(1).total_ns), (4, 2, 2, 4));
+        assert_eq!(merged.sum(|_| true).steps, 512);
+    }
+
+    #[test]
+    fn of_too_many_sections_those_that_stay_are_exact() {
+        let mut all = step(5, 0..2_100);
+        assert_eq!((all.of(2_047).total_ns, all.of(2_048)), (2_052, Part::default()));
+        all.absorb(&step(5, (0..100).rev()));
+        assert_eq!((all.of(99).total_ns, all.of(100).total_ns), (208, 105));
+    }
+
+    fn longest(calls: &[(u64, u64)]) -> Longest {
+        let mut longest = Longest::default();
+        calls.iter().for_each(|&(at, ns)| longest.add(ns, place(at)));
+        longest
+    }
+
+    #[test]
+    fn the_longest_calls_are_known_with_their_steps() {
+        let calls: Vec<(u64, u64)> = (0..60).map(|at| (at % 30, at * 37 % 101)).collect();
+        let few = longest(&[(0, 900), (0, 700), (1, 20), (2, 30), (1, 15)]);
+        let after = |place: Place| place.step > 0;
+        assert_eq!((few.of(|_| true), few.of(after), few.of(|_| false)), (Some(900), Some(30), None));
+        assert_eq!(
+            (few.heaviest(|_| true), few.heaviest(after), few.heaviest(|_| false)),
+            (Some((2, 1_600)), Some((2, 35)), None)
+        );
+        let many = longest(&calls);
+        assert_eq!(many.of(|_| false), many.0.last().map(|kept| kept.first.0.0));
+    }
+
+    #[test]
+    fn a_warm_up_has_more_sections_than_any_of_its_steps() {
+        let mut early = EarlySteps::default();
+        for at in 0..8 {
+            let mut step = EarlyStep::one(1_000, 10);
+            // Some in every step, the others in one only.
+            (0..100)
+                .chain((at + 1) * 10_000..(at + 1) * 10_000 + 1_000)
+                .for_each(|id| step.add(id, &Part::default().with_call(1, true)));
+            early.add(place(at), &step);
+        }
+        let sum = early.sum(|place| place.key() < self::place(7).key());
+        assert_eq!((sum.steps, sum.total_ns, sum.other_ns), (7, 7_000, 70));
+        let calls = |id| sum.of(id).calls;
+        assert!((0..100).all(|id| calls(id) == 7));
+        assert!((1..8).all(|at| (at * 10_000..at * 10_000 + 1_000).all(|id| calls(id) == 1)));
+        assert_eq!(calls(80_000), 0);
+    }
+
+    /// What `heaviest` says, from all calls at once.
+    fn heaviest(calls: &[(u64, u64)]) -> Option<(u64, u64)> {
+        let mut by_number: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        calls.iter().for_each(|&(at, ns)| by_number.entry(at).or_default().push(ns));
+        let mut numbers: Vec<(u64, Vec<u64>)> = by_number.into_iter().collect();
+        numbers.iter_mut().for_each(|(_, of)| of.sort_unstable_by_key(|&ns| Reverse(ns)));
+        numbers.sort_by_key(|(at, of)| (Reverse(of[0]), *at));
+        let bound = numbers.get(LONGEST - 1).map_or(0, |(_, of)| of[0]);
+        let kept = numbers.iter().take(LONGEST).map(|(_, of)| {
+            let more = of.iter().skip(1).filter(|&&ns| ns > bound || numbers.len() < LONGEST).take(MORE);
+            (more.clone().count() as u64 + 1, of[0] + more.sum::<u64>())
+        });
+        kept.max_by_key(|&(calls, total)| (total, Reverse(calls)))
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn calls_together_are_the_same_in_any_order(
+            calls in proptest::collection::vec((0u64..40, 0u64..60), 0..600),
+            seed in 0usize..1_000,
+        ) {
+            let all = longest(&calls);
+            proptest::prop_assert_eq!(all.heaviest(|_| true), heaviest(&calls));
+            let mut other = calls.clone();
+            // Some other order.
+            for at in 1..other.len() {
+                other.swap(at, (at * 7_919 + seed) % at);
+            }
+            proptest::prop_assert_eq!(&longest(&other), &all);
+            let (first, rest) = calls.split_at(seed.min(calls.len()));
+            let mut merged = longest(rest);
+            merged.absorb(&longest(first));
+            proptest::prop_assert_eq!(&merged, &all);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn of_a_step_its_longest_call_counts(
+            steps in proptest::collection::vec((0u64..24, proptest::collection::vec(0u64..40, 1..4)), 0..300),
+        ) {
+            let mut all = Longest::default();
+            let mut last: Vec<Option<u64>> = vec![None; steps.len()];
+            // First calls of all steps, then their second ones, and so on.
+            for nth in 0..3 {
+                for (step, (at, calls)) in steps.iter().enumerate() {
+                    let Some(&ns) = calls.get(nth) else { continue };
+                    if last[step].is_none_or(|before| ns > before) {
+                        all.raise(last[step], ns, place(*at));
+                        last[step] = Some(ns);
+                    }
+                }
+            }
+            let longest_of: Vec<(u64, u64)> =
+                steps.iter().map(|(at, calls)| (*at, calls.iter().copied().max().unwrap_or(0))).collect();
+            proptest::prop_assert_eq!(&all, &longest(&longest_of));
+        }
+    }
+
+    #[test]
+    fn of_too_many_calls_together_the_longest_stay() {
+        let calls: Vec<(u64, u64)> = (1..=300).map(|ns| (7, ns)).collect();
+        // 45 of 300 are too many.
+        assert_eq!(longest(&calls).heaviest(|_| true), Some((256, (45..=300).sum())));
+        assert_eq!(heaviest(&calls), Some((256, (45..=300).sum())));
+    }
+}
