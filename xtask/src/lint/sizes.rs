@@ -24,6 +24,7 @@ const COUNTED: [&str; 4] = [".rs", ".py", ".js", ".sh"];
 const LARGEST: usize = 10;
 
 /// Prints the tables.
+#[expect(clippy::print_stdout, reason = "tables for people")]
 pub(crate) fn print() -> Outcome {
     let files = files()?;
     println!("{:>7} {:>7} {:>6}  largest file of source", "source", "tests", "files");
