@@ -1,7 +1,9 @@
 //! The generic machinery of accumulators: how they merge, in any order and grouping, and stay bounded. What is accumulated
 //! is the subjects' business.
 
+pub(crate) mod by_name;
 pub(crate) mod distribution;
+pub(crate) mod gauge;
 pub(crate) mod median;
 pub(crate) mod merge;
 pub(crate) mod path_sums;

@@ -8,10 +8,7 @@ use std::convert::identity;
 
 use serde::{Deserialize, Serialize};
 
-use crate::accumulate::{Merge, accumulate, sum};
-use crate::phases::section_time::Spent;
-use crate::phases::{PhaseKey, PhaseMap};
-use crate::steps::{PhaseTime, StepRecord};
+use crate::accumulate::Merge;
 
 /// Where a step is in a series: the steps of an epoch follow those of the epochs before it, whatever their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -189,126 +186,6 @@ impl<T: Merge + Clone> Points<T> {
     }
 }
 
-/// User phases that a point of the series of phases tells apart; the largest are counted together.
-const CUSTOM_PHASES: usize = 16;
-
-/// Exposed time of the whole steps of one point, by phase.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct PhasePoint {
-    pub(crate) steps: u64,
-    pub(crate) total_ns: u128,
-    /// Of the steps that say it.
-    pub(crate) input_before_ns: Option<u128>,
-    pub(crate) exposed: PhaseMap<Exposed>,
-    pub(crate) spent: Spent,
-}
-
-/// Exposed time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Exposed(pub(crate) u128);
-
-impl Merge for Exposed {
-    fn absorb(&mut self, other: &Self) {
-        sum(&mut self.0, &other.0);
-    }
-}
-
-impl Merge for PhasePoint {
-    fn absorb(&mut self, other: &Self) {
-        self.steps = self.steps.saturating_add(other.steps);
-        self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        sum(&mut self.input_before_ns, &other.input_before_ns);
-        self.exposed.merge(&other.exposed, CUSTOM_PHASES);
-        self.spent.absorb(&other.spent);
-    }
-}
-
-impl Points<PhasePoint> {
-    /// Adds a whole step, where it has a number, with the input before it and the time of its sections by the ids of their
-    /// paths.
-    pub(crate) fn step(
-        &mut self,
-        record: &StepRecord,
-        input_before_ns: Option<u64>,
-        sections: impl IntoIterator<Item = (u64, u64)>,
-        bound: usize,
-    ) {
-        let Some(place) = record.place().filter(|_| record.is_whole) else { return };
-        self.with(place, bound, |point| {
-            point.steps = point.steps.saturating_add(1);
-            point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
-            sum(&mut point.input_before_ns, &input_before_ns.map(u128::from));
-            for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
-                if *exposed_ns > 0 && *phase != PhaseKey::Absent {
-                    point.exposed.add(phase, &Exposed(*exposed_ns), CUSTOM_PHASES);
-                }
-            }
-            for (path, exposed_ns) in sections {
-                point.spent.add(path, exposed_ns);
-            }
-        });
-    }
-}
-
-/// A gauge over several steps, none of which need say it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct GaugeAcc {
-    pub(crate) count: u64,
-    pub(crate) sum: u128,
-    pub(crate) min: u64,
-    pub(crate) max: u64,
-}
-
-impl GaugeAcc {
-    /// Of one value, or of none.
-    pub(crate) fn of(value: Option<u64>) -> Self {
-        let of = |value: u64| Self { count: 1, sum: value.into(), min: value, max: value };
-        value.map(of).unwrap_or_default()
-    }
-
-    /// What it is, where a step said it.
-    pub(crate) fn said(&self) -> Option<&Self> {
-        (self.count > 0).then_some(self)
-    }
-}
-
-impl Merge for GaugeAcc {
-    fn absorb(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
-        }
-        if self.count == 0 {
-            *self = *other;
-            return;
-        }
-        self.count = self.count.saturating_add(other.count);
-        self.sum = self.sum.saturating_add(other.sum);
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-    }
-}
-
-/// Figures of the steps of one point. A point that holds only waits has no durations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct StepPoint {
-    pub(crate) count: u64,
-    pub(crate) sum_ns: u64,
-    pub(crate) min_ns: Option<u64>,
-    pub(crate) max_ns: Option<u64>,
-    pub(crate) live: GaugeAcc,
-    pub(crate) rss: GaugeAcc,
-    pub(crate) samples: Option<u64>,
-    pub(crate) wait_ns: u64,
-    /// Of the steps that say it.
-    pub(crate) run_queue_ns: Option<u64>,
-    /// For how long their threads waited for batches before them, of the steps that say it.
-    pub(crate) input_before_ns: Option<u64>,
-    /// Start of the earliest.
-    pub(crate) first_ns: Option<u64>,
-}
-
-accumulate!(StepPoint { sum: count, sum_ns, samples, run_queue_ns, input_before_ns, wait_ns; least: min_ns, first_ns; max: max_ns; merge: live, rss; });
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -316,6 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::steps::step_point::StepPoint;
 
     fn at(step: u64) -> Place {
         Place { epoch: None, step }
@@ -439,19 +317,6 @@ mod tests {
             last.merge(&of(&places), bound);
             prop_assert_eq!(last.shift, all.shift);
         }
-    }
-
-    #[test]
-    fn steps_that_say_nothing_leave_a_gauge_as_it_is() {
-        let (said, nothing) = (GaugeAcc::of(Some(7)), GaugeAcc::of(None));
-        for mut pair in [[said, nothing], [nothing, said]] {
-            let [sum, other] = &mut pair;
-            sum.absorb(other);
-            assert_eq!(*sum, said);
-            sum.absorb(&GaugeAcc::of(Some(9)));
-            assert_eq!(*sum, GaugeAcc { count: 2, sum: 16, min: 7, max: 9 });
-        }
-        assert_eq!((nothing.said(), said.said()), (None, Some(&said)));
     }
 
     #[test]

@@ -13,11 +13,13 @@ use crate::accumulate::saturate::narrow;
 use crate::between_steps::accumulator::{
     OTHERS, OutsideRecord, OutsideSums, OutsideTime, Stretch, add_part, give_back,
 };
+use crate::between_steps::step_times::{first_steps, other_steps_ns};
 use crate::config::Config;
+use crate::phases::per_step::by_step;
 use crate::phases::section_time::id_of;
-use crate::run::finish::{by_step, first_steps, other_steps_ns};
 use crate::run::{InstanceAcc, RunAcc};
-use crate::steps::finish::{Steady, SteadySteps};
+use crate::steps::finish::Steady;
+use crate::steps::steady::SteadySteps;
 use crate::summary::{ModeSummary, OutsideRow, PhaseTime, SectionRow, Stats};
 
 /// Time of driving threads between steps.

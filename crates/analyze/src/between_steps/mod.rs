@@ -4,6 +4,7 @@ pub(crate) mod accumulator;
 pub(crate) mod apart;
 pub(crate) mod finish;
 mod pauses;
+pub(crate) mod step_times;
 
 use stepscope_core::Phase;
 

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use stepscope_core::{Mode, Phase};
 
 use crate::accumulate::saturate::narrow;
-use crate::accumulate::step_series::{PhasePoint as PhasePointAcc, numbers};
+use crate::accumulate::step_series::numbers;
 use crate::changepoints::{Change, changes};
+use crate::phases::phase_point::PhasePoint as PhasePointAcc;
 use crate::phases::section_time::id_of;
 use crate::run::RunAcc;
 use crate::steps::finish::Steady;

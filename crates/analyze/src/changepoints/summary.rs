@@ -21,7 +21,7 @@ pub enum ChangeKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepChange {
     /// The mode.
-    #[serde(serialize_with = "crate::run::summary::name")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
     pub mode: Mode,
     /// How.
     pub kind: ChangeKind,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use stepscope_core::Mode;
 
-use crate::summary::PhaseName;
+use crate::phases::summary::PhaseName;
 
 /// The critical paths of one kind of window, summed. A path's pieces are exactly its window, so that the times of
 /// all sections and `other_ns` add up to `total_ns`.

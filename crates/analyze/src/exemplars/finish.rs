@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
-use stepscope_core::identity::TraceId;
 
 use crate::exemplars::{Examples, NO_PARENT};
 use crate::run::RunAcc;
-use crate::steps::StepRecord;
-use crate::steps::finish::{Steady, SteadySteps, slow};
+use crate::steps::finish::Steady;
+use crate::steps::slowest::slow_step::slow_step;
+use crate::steps::steady::SteadySteps;
+use crate::steps::{StepRecord, hexadecimal};
 use crate::summary::{
     Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane, ModeSummary,
     PeriodicSteps,
@@ -77,7 +78,7 @@ fn of_mode(
         let listed = mode
             .slowest
             .iter()
-            .filter_map(|listed| slowest.iter().find(|step| slow(step) == *listed).copied());
+            .filter_map(|listed| slowest.iter().find(|step| slow_step(step) == *listed).copied());
         let (periodic, usual): (Vec<&StepRecord>, Vec<&StepRecord>) =
             listed.partition(|step| is_periodic(step));
         usual.into_iter().take(SLOWEST).for_each(|step| show(step, ExampleRole::Slowest));
@@ -141,7 +142,7 @@ fn example_of(
         mode,
         roles,
         is_warmup,
-        step: slow(step),
+        step: slow_step(step),
         span_id: format!("{:016x}", step.span),
         spans_in_step: example.spans_in_step,
         lanes: lanes.collect(),
@@ -156,9 +157,4 @@ fn sorted(running: &[(i64, u64)]) -> Vec<ExampleRun> {
         running.iter().map(|&(offset_ns, duration_ns)| ExampleRun { offset_ns, duration_ns }).collect();
     runs.sort_unstable_by_key(|run| (run.offset_ns, run.duration_ns));
     runs
-}
-
-/// A trace id as stores show it.
-pub(crate) fn hexadecimal(id: &TraceId) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

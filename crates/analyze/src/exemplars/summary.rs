@@ -40,7 +40,7 @@ impl ExampleRole {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Example {
     /// Its mode.
-    #[serde(serialize_with = "crate::run::summary::name")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
     pub mode: Mode,
     /// Why it is here, each reason once.
     pub roles: Vec<ExampleRole>,

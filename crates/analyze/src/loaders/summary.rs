@@ -151,7 +151,7 @@ impl LoaderRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct HeldUp {
     /// Mode of the steps; absent outside of steps.
-    #[serde(serialize_with = "crate::run::summary::name_or_null")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
     pub mode: Option<Mode>,
     /// Number of waits.
     pub waits: u64,

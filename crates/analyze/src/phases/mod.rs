@@ -2,6 +2,8 @@
 
 pub(crate) mod exposed_time;
 pub(crate) mod observe;
+pub(crate) mod per_step;
+pub(crate) mod phase_point;
 pub(crate) mod section_time;
 pub(crate) mod summary;
 pub(crate) mod waits;

@@ -1,17 +1,18 @@
 //! State, instances, losses and limits of a run.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::accumulate::median::median;
 use crate::accumulate::saturate::narrow;
 use crate::between_steps::finish::Outside;
+use crate::between_steps::step_times::{first_steps, other_steps_ns};
 use crate::losses::LossKey;
 use crate::phases::PhaseKey;
+use crate::phases::per_step::by_step;
 use crate::run::{InstanceAcc, RunAcc};
 use crate::sections::paths::UNCUT;
 use crate::steps::StepSums;
-use crate::steps::finish::{Steady, SteadySteps, throughput};
+use crate::steps::finish::{Steady, throughput};
 use crate::summary::{InstanceRow, Limit, LossRow, Losses, PhaseTime, RunState, Stats, Throughput};
 
 use stepscope_core::{Mode, Phase};
@@ -81,30 +82,6 @@ pub(crate) fn instances(
     rows
 }
 
-/// Time of steps of other modes from the first to the last of `steady`.
-pub(crate) fn other_steps_ns(acc: &InstanceAcc, primary: Option<Mode>, steady: &SteadySteps) -> u64 {
-    let Some((first_ns, last_ns)) = steady.sums.first_ns.zip(steady.sums.last_ns) else { return 0 };
-    let common_ns = |start_ns: u64, end_ns: u64| end_ns.min(last_ns).saturating_sub(start_ns.max(first_ns));
-    let others = acc.steps.iter().zip(Mode::ALL).filter(|(_, mode)| primary != Some(**mode));
-    others.fold(0, |sum, (steps, _)| {
-        let kept = steps.kept.iter().map(|record| common_ns(record.start_ns, record.end_ns));
-        let later = steps.folded.first_ns.zip(steps.folded.last_ns);
-        let later_ns = later.map_or(0, |(start_ns, end_ns)| common_ns(start_ns, end_ns));
-        let later_ns = later_ns.min(Stats::of(&steps.folded.durations.0).total);
-        kept.fold(later_ns.saturating_add(sum), u64::saturating_add)
-    })
-}
-
-/// Start and end of the first steps of a process, in order, and the time up to which they are all that there are.
-pub(crate) fn first_steps(acc: &InstanceAcc) -> (Vec<(u64, u64)>, u64) {
-    let cut = acc.steps.iter().filter(|steps| steps.folded.durations.count() > 0);
-    let until_ns = cut.filter_map(|steps| Some(steps.kept.last()?.start_ns)).min().unwrap_or(u64::MAX);
-    let kept = acc.steps.iter().flat_map(|steps| &steps.kept).filter(|record| record.start_ns <= until_ns);
-    let mut times: Vec<(u64, u64)> = kept.map(|record| (record.start_ns, record.end_ns)).collect();
-    times.sort_unstable();
-    (times, until_ns)
-}
-
 /// Times between the first steps of a process, as far as those of all modes are kept; absent where they overlap.
 fn gaps(acc: &InstanceAcc) -> Option<Vec<u64>> {
     let (times, _) = first_steps(acc);
@@ -121,15 +98,6 @@ fn communication_ns(sums: &StepSums) -> Option<u64> {
 /// Exposed time of a whole step by phase, the means; longest first.
 fn phases_per_step(sums: &StepSums) -> Vec<PhaseTime> {
     by_step(sums.phases.iter().map(|(key, time)| (key, time.exposed_ns)), sums.whole_steps)
-}
-
-/// Times of phases divided by the number of steps, those that have a name and a nanosecond; longest first.
-pub(crate) fn by_step<'a>(times: impl Iterator<Item = (&'a PhaseKey, u128)>, steps: u64) -> Vec<PhaseTime> {
-    let mean = |exposed_ns: u128| exposed_ns.checked_div(steps.into()).map_or(0, narrow);
-    let times = times.filter_map(|(key, ns)| Some(PhaseTime { phase: key.name()?, exposed_ns: mean(ns) }));
-    let mut times: Vec<PhaseTime> = times.filter(|time| time.exposed_ns > 0).collect();
-    times.sort_by(|a, b| (Reverse(a.exposed_ns), &a.phase).cmp(&(Reverse(b.exposed_ns), &b.phase)));
-    times
 }
 
 /// Spans of a process that ended and were not read; absent where it said nothing.

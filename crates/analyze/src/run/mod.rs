@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::Signal;
 use stepscope_model::Resource;
 
-use crate::accumulate::step_series::{PhasePoint, Points, StepPoint};
+use crate::accumulate::step_series::Points;
 use crate::accumulate::{Merge, accumulate};
 use crate::between_steps::accumulator::Outside;
 use crate::config::Bounds;
@@ -22,12 +22,14 @@ use crate::exemplars::Examples;
 use crate::loaders::batches::{Loaders, NamedWaits, Waits};
 use crate::losses::Account;
 use crate::memory::retained::Held;
+use crate::phases::phase_point::PhasePoint;
 use crate::phases::section_time::Spent;
 use crate::sections::Sections;
 use crate::sections::aggregates::Aggregates;
 use crate::sections::paths::UNCUT;
 use crate::steps::StepAcc;
 use crate::steps::slowest::Slow;
+use crate::steps::step_point::StepPoint;
 use crate::steps::values::Values;
 use crate::steps::warmup_sections::EarlySteps;
 

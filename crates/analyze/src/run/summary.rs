@@ -65,7 +65,7 @@ pub struct RunState {
     pub is_ours: bool,
     /// The signal that ended a process; SIGTERM where it was that for some and SIGINT for others. Absent where none did,
     /// and where the input does not say.
-    #[serde(serialize_with = "name_or_null")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
     pub ended_by: Option<Signal>,
 }
 
@@ -155,7 +155,7 @@ pub struct LossRow {
     /// Sink; empty where lost before any.
     pub sink: String,
     /// Reason; absent where it is not one of ours.
-    #[serde(serialize_with = "crate::run::summary::name_or_null")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
     pub reason: Option<LossReason>,
     /// How many.
     pub spans: u64,
@@ -177,7 +177,7 @@ pub struct InstanceRow {
     /// Whether its run span was read.
     pub ended: bool,
     /// The signal that ended it, where its run span names one.
-    #[serde(serialize_with = "name_or_null")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
     pub ended_by: Option<Signal>,
     /// Traces read.
     pub traces: u64,
@@ -221,23 +221,4 @@ impl InstanceRow {
         let times = self.phases_per_step.iter().filter(|time| is_meant(&time.phase));
         times.fold(0, |sum, time| sum.saturating_add(time.exposed_ns))
     }
-}
-
-/// Serialises an optional value by its name.
-pub(crate) fn name_or_null<T: std::fmt::Display, S: serde::Serializer>(
-    value: &Option<T>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(value) => serializer.collect_str(value),
-        None => serializer.serialize_none(),
-    }
-}
-
-/// Serialises a value by its name.
-pub(crate) fn name<T: std::fmt::Display, S: serde::Serializer>(
-    value: &T,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
 }

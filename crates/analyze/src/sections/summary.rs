@@ -54,7 +54,7 @@ pub struct SectionMemory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct InSteps {
     /// Mode of those steps.
-    #[serde(serialize_with = "crate::run::summary::name")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
     pub mode: Mode,
     /// Steps in which it occurs.
     pub steps: u64,
@@ -118,7 +118,7 @@ pub struct SectionRow {
     /// Number of names.
     pub depth: u16,
     /// What it is; where spans of a path differ, the first in declaration order but `section`.
-    #[serde(serialize_with = "crate::run::summary::name")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
     pub kind: SectionKind,
     /// Its phase.
     pub phase: Option<PhaseName>,

@@ -5,7 +5,8 @@ use std::mem;
 use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::{Figure, Span, Trace};
 
-use crate::accumulate::step_series::{GaugeAcc, Place, StepPoint};
+use crate::accumulate::gauge::GaugeAcc;
+use crate::accumulate::step_series::Place;
 use crate::between_steps::accumulator::{OTHERS, OutsideRecord, other};
 use crate::loaders::batches::{OUTSIDE, Waits};
 use crate::phases::PhaseKey;
@@ -18,6 +19,7 @@ use crate::step_view::phase_slots::SlotSum;
 use crate::step_view::place::{Node, Role};
 use crate::step_view::{Fold, Seen, Target};
 use crate::steps::PhaseTime;
+use crate::steps::step_point::StepPoint;
 use crate::steps::warmup_sections::EarlyStep;
 
 impl Fold {

@@ -18,12 +18,14 @@ use crate::step_view::forest::{Forest, NONE};
 use crate::steps::warmup_sections::{EarlySteps, Part};
 
 use crate::accumulate::path_sums::ByPath;
-use crate::accumulate::step_series::{PhasePoint, Place, Points, StepPoint};
+use crate::accumulate::step_series::{Place, Points};
 use crate::phases::exposed_time::{Joined, Member, Sweep, Turn};
+use crate::phases::phase_point::PhasePoint;
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
 use crate::sections::SectionAcc;
 use crate::steps::StepRecord;
 use crate::steps::slowest::Slow;
+use crate::steps::step_point::StepPoint;
 use crate::steps::values::Said;
 
 use crate::step_view::phase_slots::{SlotSum, Slots};

@@ -5,46 +5,21 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
-use crate::accumulate::distribution::{RunDist, StepDist};
+use crate::accumulate::distribution::RunDist;
 use crate::accumulate::earliest;
 use crate::accumulate::saturate::{narrow, share};
-use crate::accumulate::step_series::Place;
 use crate::config::Config;
-use crate::exemplars::finish::hexadecimal;
 use crate::phases::PhaseKey;
 use crate::run::{Instance, RunAcc};
 use crate::steps::numbering::{Numbering, Numbers};
 use crate::steps::slowest::finish as slowest;
+use crate::steps::slowest::slow_step::slow_step;
+use crate::steps::steady::SteadySteps;
 use crate::steps::warmup::warm_up;
 use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
 use crate::summary::{
-    DurationBucket, ModeSummary, PeriodicSteps, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup,
-    WholeSteps,
+    DurationBucket, ModeSummary, PeriodicSteps, PhaseRow, Stats, Throughput, Warmup, WholeSteps,
 };
-
-/// The steps of one (instance, mode), warm-up told.
-#[derive(Default)]
-pub(crate) struct SteadySteps {
-    pub(crate) all: StepDist,
-    pub(crate) sums: StepSums,
-    pub(crate) warmup_steps: u64,
-    warmup_ns: u128,
-    /// Number and durations of the whole steps that were warm-up.
-    warmup_whole: (u64, u128),
-    smallest: Option<u64>,
-    largest: Option<u64>,
-    /// Start of the first steady step.
-    pub(crate) first_ns: Option<u64>,
-    /// Place of the first steady step, where there was a warm-up.
-    first_place: Option<Place>,
-}
-
-impl SteadySteps {
-    /// How many of the first steps are warm-up.
-    pub(crate) fn warmup_steps(&self) -> usize {
-        usize::try_from(self.warmup_steps).unwrap_or(usize::MAX)
-    }
-}
 
 /// The steps of a run, by mode and instance.
 pub(crate) struct Steady<'a> {
@@ -192,7 +167,7 @@ fn summary(
         input_between_ns: 0,
         steady_ns: narrow(steady_ns),
         throughput: throughput_of(instances, &sums),
-        slowest: sums.slowest.iter().map(slow).collect(),
+        slowest: sums.slowest.iter().map(slow_step).collect(),
         slowest_together: sums.slowest.iter().map(|record| (1, record.duration_ns())).collect(),
         pauses: Vec::new(),
     }
@@ -257,36 +232,5 @@ pub(crate) fn throughput(sums: &StepSums) -> Throughput {
         bytes_per_step_second: by_steps(&sums.bytes),
         bytes_per_second: by_clock(&sums.bytes),
         steps_per_second: per(sums.durations.count().into(), elapsed_ns.into()),
-    }
-}
-
-pub(crate) fn slow(record: &StepRecord) -> SlowStep {
-    let mut phases: Vec<StepPhase> = record
-        .phases
-        .iter()
-        .filter_map(|(key, time)| {
-            Some(StepPhase {
-                phase: key.name()?,
-                exposed_ns: narrow(time.exposed_ns),
-                total_ns: narrow(time.total_ns),
-            })
-        })
-        .collect();
-    phases.sort_by(|a, b| {
-        (Reverse(a.exposed_ns), Reverse(a.total_ns), &a.phase).cmp(&(
-            Reverse(b.exposed_ns),
-            Reverse(b.total_ns),
-            &b.phase,
-        ))
-    });
-    let absent = record.phases.iter().find(|(key, _)| *key == PhaseKey::Absent);
-    SlowStep {
-        step: record.step,
-        rank: record.rank,
-        duration_ns: record.duration_ns(),
-        start_ns: record.start_ns,
-        trace_id: hexadecimal(&record.trace),
-        phases,
-        unattributed_ns: absent.map_or(0, |(_, time)| narrow(time.exposed_ns)),
     }
 }

@@ -8,7 +8,9 @@ pub(crate) mod periodicity;
 pub(crate) mod series;
 pub(crate) mod series_finish;
 pub(crate) mod slowest;
+pub(crate) mod steady;
 pub(crate) mod step_gaps;
+pub(crate) mod step_point;
 pub(crate) mod summary;
 pub(crate) mod values;
 pub(crate) mod warmup;
@@ -247,4 +249,9 @@ impl StepAcc {
     pub(crate) fn count(&self) -> u64 {
         self.folded.durations.count().saturating_add(self.kept.len() as u64)
     }
+}
+
+/// A trace id as stores show it.
+pub(crate) fn hexadecimal(id: &TraceId) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -9,7 +9,7 @@ use crate::phases::summary::PhaseName;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepSeries {
     /// The mode.
-    #[serde(serialize_with = "crate::run::summary::name")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
     pub mode: Mode,
     /// Points hold the steps of equal `step >> shift`: the smallest shift that keeps the number of points
     /// within its bound.
@@ -102,7 +102,7 @@ impl SeriesPoint {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseSeries {
     /// The mode.
-    #[serde(serialize_with = "crate::run::summary::name")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
     pub mode: Mode,
     /// As in [`StepSeries`].
     pub shift: u32,

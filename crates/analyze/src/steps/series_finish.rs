@@ -2,8 +2,8 @@
 
 use stepscope_core::Mode;
 
+use crate::accumulate::gauge::GaugeAcc;
 use crate::accumulate::saturate::narrow;
-use crate::accumulate::step_series::GaugeAcc;
 use crate::run::RunAcc;
 use crate::steps::numbering::Numbering;
 use crate::steps::values::ValueAcc;

@@ -24,7 +24,7 @@ pub enum StepNumbers {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModeSummary {
     /// The mode.
-    #[serde(serialize_with = "crate::run::summary::name")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
     pub mode: Mode,
     /// Durations of all steps, warm-up included.
     pub all: Stats,

@@ -12,7 +12,7 @@ use crate::phases::summary::PhaseName;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PeriodicSteps {
     /// The mode.
-    #[serde(serialize_with = "crate::run::summary::name")]
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
     pub mode: Mode,
     /// The steps that are of no period, one a number.
     pub usual: Stats,

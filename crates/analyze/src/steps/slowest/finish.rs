@@ -9,8 +9,9 @@ use stepscope_core::Mode;
 use crate::config::SLOWEST_STEPS;
 use crate::run::{Instance, RunAcc};
 use crate::steps::StepRecord;
-use crate::steps::finish::{SteadySteps, slow};
 use crate::steps::numbering::Numbering;
+use crate::steps::slowest::slow_step::slow_step;
+use crate::steps::steady::SteadySteps;
 use crate::summary::{PeriodicSteps, SlowStep};
 
 /// The list, and of each of them of how many processes a step of its number is known, with what these took together.
@@ -45,7 +46,7 @@ fn told(listed: &[&StepRecord], all: &[&StepRecord], numbering: &Numbering) -> L
             .filter(|other| **other == record || number(record).is_some() && number(other) == number(record));
         same.fold((0, 0), |(count, ns), other| (count + 1, other.duration_ns().saturating_add(ns)))
     });
-    (listed.iter().map(|record| slow(record)).collect(), together.collect())
+    (listed.iter().map(|record| slow_step(record)).collect(), together.collect())
 }
 
 /// Slowest first, and once each.

@@ -4,6 +4,7 @@
 //! `finish`, when periods are known.
 
 pub(crate) mod finish;
+pub(crate) mod slow_step;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
