@@ -100,7 +100,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let warm = early::Warm::of(run, &steps, &modes);
     warm.tell(&mut modes, &mut sections.rows);
     let primary = steps::primary(&modes);
-    let outside = between_steps::Outside::of(run, &steps, primary, config);
+    let outside = between_steps::BetweenSteps::of(run, &steps, primary, config);
     outside.tell(primary, &mut modes);
     let waits = run.driving_waits();
     let p95_ns = primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)?.steady.p95);

@@ -1,12 +1,12 @@
 //! Sums of accumulators in the integers of a summary: they saturate.
 
 /// A time or count.
-pub(crate) fn narrow(value: u128) -> u64 {
+pub(crate) fn saturate(value: u128) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 /// A difference.
-pub(crate) fn narrow_signed(value: i128) -> i64 {
+pub(crate) fn saturate_signed(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 

@@ -12,12 +12,12 @@ use crate::accumulate::Merge;
 
 /// Where a step is in a series: the steps of an epoch follow those of the epochs before it, whatever their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct StepIndex {
     pub(crate) epoch: Option<u64>,
     pub(crate) step: u64,
 }
 
-impl Place {
+impl StepIndex {
     /// In the order of places.
     pub(crate) fn key(self) -> Key {
         (self.epoch.unwrap_or(0), self.step)
@@ -131,7 +131,7 @@ impl<T> Points<T> {
 
 impl<T: Merge + Clone> Points<T> {
     /// Adds `value` at `place`.
-    pub(crate) fn add(&mut self, place: Place, value: &T, bound: usize) {
+    pub(crate) fn add(&mut self, place: StepIndex, value: &T, bound: usize) {
         self.put(coarser(place.key(), 0, self.shift), value, |value| Box::new(value.clone()));
         self.enforce(bound);
     }
@@ -147,7 +147,7 @@ impl<T: Merge + Clone> Points<T> {
     }
 
     /// Changes the point of `place`.
-    pub(crate) fn with(&mut self, place: Place, bound: usize, change: impl FnOnce(&mut T))
+    pub(crate) fn with(&mut self, place: StepIndex, bound: usize, change: impl FnOnce(&mut T))
     where
         T: Default,
     {
@@ -195,8 +195,8 @@ mod tests {
     use super::*;
     use crate::steps::step_point::StepPoint;
 
-    fn at(step: u64) -> Place {
-        Place { epoch: None, step }
+    fn at(step: u64) -> StepIndex {
+        StepIndex { epoch: None, step }
     }
 
     fn point(value: u64) -> StepPoint {
@@ -241,7 +241,7 @@ mod tests {
     fn of_many_epochs_the_last_ones_go_together() {
         let mut series = Points::default();
         for epoch in 0..1_000 {
-            series.add(Place { epoch: Some(epoch), step: epoch % 7 }, &point(epoch), 10);
+            series.add(StepIndex { epoch: Some(epoch), step: epoch % 7 }, &point(epoch), 10);
         }
         // No more than 90.
         assert_eq!(series.shift, 63 + 4);
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(counts[0], ((0, 0), 16));
         assert_eq!((counts.len(), counts[62]), (63, ((62, 0), 8)));
         let mut late = Points::default();
-        late.add(Place { epoch: Some(999), step: u64::MAX }, &point(1), 10);
+        late.add(StepIndex { epoch: Some(999), step: u64::MAX }, &point(1), 10);
         late.merge(&series, 10);
         assert_eq!((late.shift, late.points[&(62, 0)].count), (67, 9));
     }
@@ -271,7 +271,7 @@ mod tests {
         let places: Vec<(u64, u64)> = (0..40_000).map(|step| (step / 20, step)).collect();
         let mut series = Points::default();
         for &(epoch, step) in &places {
-            series.add(Place { epoch: Some(epoch), step }, &point(1), 256);
+            series.add(StepIndex { epoch: Some(epoch), step }, &point(1), 256);
         }
         assert_eq!((series.shift, least_shift(&places, 256)), (8, 8));
         let numbers: BTreeSet<u64> = series.points.keys().map(|key| key.1).collect();
@@ -280,7 +280,7 @@ mod tests {
             (157, 40_000)
         );
         // One that is below those of the epoch before: they begin anew.
-        series.add(Place { epoch: Some(1_000), step: 0 }, &point(1), 256);
+        series.add(StepIndex { epoch: Some(1_000), step: 0 }, &point(1), 256);
         assert_eq!(series.shift, least_shift(&[places.as_slice(), &[(1_000, 0)]].concat(), 256));
         assert_eq!(series.shift, 15);
     }
@@ -302,7 +302,7 @@ mod tests {
             let of = |places: &[(u64, u64)]| {
                 let mut series = Points::default();
                 for &(epoch, step) in places {
-                    series.add(Place { epoch: Some(epoch), step }, &point(1), bound);
+                    series.add(StepIndex { epoch: Some(epoch), step }, &point(1), bound);
                 }
                 series
             };

@@ -12,12 +12,12 @@ const STRETCHES: usize = 128;
 /// Sums of what begins in the same stretch of time: all are as long as a power of two nanoseconds, the smallest for which
 /// there are no more than [`STRETCHES`].
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct ByTime<T> {
+pub(crate) struct TimeBuckets<T> {
     shift: u32,
     by_start: BTreeMap<u64, T>,
 }
 
-impl<T: Merge + Default> ByTime<T> {
+impl<T: Merge + Default> TimeBuckets<T> {
     /// Adds what begins at that time.
     pub(crate) fn add(&mut self, start_ns: u64, part: &T) {
         self.put(start_ns.checked_shr(self.shift).unwrap_or(0), part);
@@ -73,7 +73,7 @@ impl<T: Merge + Default> ByTime<T> {
     }
 }
 
-impl<T: Merge + Default> Merge for ByTime<T> {
+impl<T: Merge + Default> Merge for TimeBuckets<T> {
     fn absorb(&mut self, other: &Self) {
         let theirs = other.shift.min(u64::BITS - 1);
         self.coarsen(theirs);

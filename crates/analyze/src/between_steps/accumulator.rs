@@ -20,7 +20,7 @@ const STRETCHES: usize = 64;
 
 /// One outermost section. The order of records is that of (start, ids).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct OutsideRecord {
+pub(crate) struct BetweenRecord {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) trace: TraceId,
@@ -35,7 +35,7 @@ pub(crate) struct OutsideRecord {
     pub(crate) exposed: Vec<(PhaseKey, u64)>,
 }
 
-impl OutsideRecord {
+impl BetweenRecord {
     /// Its duration.
     pub(crate) const fn duration_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
@@ -51,7 +51,7 @@ pub(crate) fn other(phase: &PhaseKey, mode: Mode) -> Option<u8> {
 
 /// Sums of one phase outside of steps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct OutsideTime {
+pub(crate) struct BetweenTime {
     /// Durations of outermost sections of this phase.
     pub(crate) durations: Dist,
     /// Time exposed in this phase inside any outermost section.
@@ -72,7 +72,7 @@ pub(crate) struct Beside {
 
 accumulate!(Beside { sum: calls, ns; });
 
-impl OutsideTime {
+impl BetweenTime {
     /// Time of the outermost sections.
     pub(crate) fn total_ns(&self) -> u128 {
         self.durations.0.moments().sum.saturating_sub(self.beside.ns)
@@ -104,19 +104,19 @@ impl OutsideTime {
     }
 }
 
-accumulate!(OutsideTime { merge: durations, beside; sum: exposed_ns, of_others_ns; });
+accumulate!(BetweenTime { merge: durations, beside; sum: exposed_ns, of_others_ns; });
 
 /// Sums by phase.
-pub(crate) type OutsideSums = PhaseMap<OutsideTime>;
+pub(crate) type BetweenSums = PhaseMap<BetweenTime>;
 
 /// Adds one section to sums.
-fn add(sums: &mut OutsideSums, record: &OutsideRecord, custom_phases: usize) {
+fn add(sums: &mut BetweenSums, record: &BetweenRecord, custom_phases: usize) {
     add_part(sums, record, record.duration_ns(), custom_phases);
 }
 
 /// Adds so much of one section to sums: as large a part of the time exposed in it.
-pub(crate) fn add_part(sums: &mut OutsideSums, record: &OutsideRecord, part_ns: u64, custom_phases: usize) {
-    let mut own = OutsideTime::default();
+pub(crate) fn add_part(sums: &mut BetweenSums, record: &BetweenRecord, part_ns: u64, custom_phases: usize) {
+    let mut own = BetweenTime::default();
     own.durations.record(part_ns);
     sums.add(&record.phase, &own, custom_phases);
     let other = record.other.map(usize::from);
@@ -128,7 +128,7 @@ pub(crate) fn add_part(sums: &mut OutsideSums, record: &OutsideRecord, part_ns: 
             _ => u128::from(*exposed_ns),
         };
         let of_others_ns = std::array::from_fn(|at| if other == Some(at) { exposed_ns } else { 0 });
-        sums.add(phase, &OutsideTime { exposed_ns, of_others_ns, ..OutsideTime::default() }, custom_phases);
+        sums.add(phase, &BetweenTime { exposed_ns, of_others_ns, ..BetweenTime::default() }, custom_phases);
     }
 }
 
@@ -137,7 +137,7 @@ pub(crate) const OTHERS: [(Phase, Mode); 2] =
     [(Phase::Evaluation, Mode::Eval), (Phase::Inference, Mode::Inference)];
 
 /// Gives the time of input that is not of `mode` to the phase of what it is for. Returns how much that was, by mode.
-pub(crate) fn give_back(sums: &mut OutsideSums, mode: Mode, custom_phases: usize) -> [u128; 2] {
+pub(crate) fn give_back(sums: &mut BetweenSums, mode: Mode, custom_phases: usize) -> [u128; 2] {
     let mut given_ns = [0; 2];
     for (at, &(phase, _)) in OTHERS.iter().enumerate().filter(|(_, (_, other))| *other != mode) {
         let mut moved_ns = 0u128;
@@ -149,7 +149,7 @@ pub(crate) fn give_back(sums: &mut OutsideSums, mode: Mode, custom_phases: usize
             }
         }
         if moved_ns > 0 {
-            let time = OutsideTime { exposed_ns: moved_ns, ..OutsideTime::default() };
+            let time = BetweenTime { exposed_ns: moved_ns, ..BetweenTime::default() };
             sums.add(&PhaseKey::known(phase), &time, custom_phases);
         }
         if let Some(given_ns) = given_ns.get_mut(at) {
@@ -161,43 +161,43 @@ pub(crate) fn give_back(sums: &mut OutsideSums, mode: Mode, custom_phases: usize
 
 /// One thread outside of steps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct OutsideAcc {
+pub(crate) struct BetweenAcc {
     /// The earliest, sorted; at most [`KEPT`].
-    pub(crate) kept: Vec<OutsideRecord>,
+    pub(crate) kept: Vec<BetweenRecord>,
     /// Of the others the latest, sorted; at most [`KEPT`].
-    pub(crate) late: VecDeque<OutsideRecord>,
+    pub(crate) late: VecDeque<BetweenRecord>,
     /// All others.
-    pub(crate) folded: Stretches,
+    pub(crate) folded: BetweenBuckets,
 }
 
 /// Sections that are not kept singly, by stretches of time: those of one begin in so many nanoseconds, a power of two, the
 /// smallest for which there are no more than [`STRETCHES`].
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Stretches {
+pub(crate) struct BetweenBuckets {
     shift: u32,
-    by_start: BTreeMap<u64, Stretch>,
+    by_start: BTreeMap<u64, BetweenBucket>,
 }
 
 /// Sections that begin in one stretch of time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Stretch {
+pub(crate) struct BetweenBucket {
     /// The earliest start.
     pub(crate) first_ns: u64,
     /// The latest end.
     pub(crate) last_ns: u64,
-    pub(crate) sums: OutsideSums,
+    pub(crate) sums: BetweenSums,
 }
 
-impl Stretches {
+impl BetweenBuckets {
     /// All of them, by time.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Stretch> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &BetweenBucket> {
         self.by_start.values()
     }
 
-    fn add(&mut self, record: &OutsideRecord, custom_phases: usize) {
-        let mut sums = OutsideSums::default();
+    fn add(&mut self, record: &BetweenRecord, custom_phases: usize) {
+        let mut sums = BetweenSums::default();
         add(&mut sums, record, custom_phases);
-        let stretch = Stretch { first_ns: record.start_ns, last_ns: record.end_ns, sums };
+        let stretch = BetweenBucket { first_ns: record.start_ns, last_ns: record.end_ns, sums };
         self.put(record.start_ns >> self.shift, stretch, custom_phases);
         self.coarsen(self.shift, custom_phases);
     }
@@ -212,7 +212,7 @@ impl Stretches {
         self.coarsen(self.shift, custom_phases);
     }
 
-    fn put(&mut self, start: u64, stretch: Stretch, custom_phases: usize) {
+    fn put(&mut self, start: u64, stretch: BetweenBucket, custom_phases: usize) {
         match self.by_start.get_mut(&start) {
             Some(mine) => {
                 mine.first_ns = mine.first_ns.min(stretch.first_ns);
@@ -235,8 +235,8 @@ impl Stretches {
     }
 }
 
-impl OutsideAcc {
-    fn add(&mut self, record: OutsideRecord, custom_phases: usize) {
+impl BetweenAcc {
+    fn add(&mut self, record: BetweenRecord, custom_phases: usize) {
         let Some(record) = self.keep(record) else { return };
         let at = self.late.partition_point(|late| *late < record);
         self.late.insert(at, record);
@@ -248,7 +248,7 @@ impl OutsideAcc {
     }
 
     /// Keeps a record if it is one of the earliest. Gives the one that is none of them.
-    fn keep(&mut self, record: OutsideRecord) -> Option<OutsideRecord> {
+    fn keep(&mut self, record: BetweenRecord) -> Option<BetweenRecord> {
         if self.kept.len() >= KEPT && self.kept.last().is_some_and(|last| *last <= record) {
             return Some(record);
         }
@@ -258,15 +258,15 @@ impl OutsideAcc {
     }
 
     /// Those that are kept singly.
-    pub(crate) fn singly(&self) -> impl Iterator<Item = &OutsideRecord> {
+    pub(crate) fn singly(&self) -> impl Iterator<Item = &BetweenRecord> {
         self.kept.iter().chain(&self.late)
     }
 }
 
 /// The threads of one instance outside of steps, and which of them drive steps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Outside {
-    pub(crate) threads: BTreeMap<Option<i64>, OutsideAcc>,
+pub(crate) struct BetweenSteps {
+    pub(crate) threads: BTreeMap<Option<i64>, BetweenAcc>,
     pub(crate) driving: BTreeMap<Option<i64>, ()>,
     /// Waits for batches outside of steps, by the thread that waited.
     pub(crate) waits: BTreeMap<Option<i64>, Waits>,
@@ -274,9 +274,9 @@ pub(crate) struct Outside {
     pub(crate) is_cut: bool,
 }
 
-impl Outside {
+impl BetweenSteps {
     /// Adds one section of a thread.
-    pub(crate) fn add(&mut self, thread: Option<i64>, record: OutsideRecord, threads: usize, customs: usize) {
+    pub(crate) fn add(&mut self, thread: Option<i64>, record: BetweenRecord, threads: usize, customs: usize) {
         self.threads.entry(thread).or_default().add(record, customs);
         self.is_cut |= keep_smallest(&mut self.threads, threads);
     }

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
-use crate::accumulate::saturate::narrow;
+use crate::accumulate::saturate::saturate;
 use crate::between_steps::accumulator::{
-    OTHERS, OutsideRecord, OutsideSums, OutsideTime, Stretch, add_part, give_back,
+    BetweenBucket, BetweenRecord, BetweenSums, BetweenTime, OTHERS, add_part, give_back,
 };
 use crate::between_steps::step_times::{first_steps, other_steps_ns};
 use crate::config::Config;
@@ -24,8 +24,8 @@ use crate::summary::{ModeSummary, OutsideRow, PhaseTime, SectionRow, Stats};
 
 /// Time of driving threads between steps.
 #[derive(Default)]
-pub(crate) struct Outside {
-    sums: OutsideSums,
+pub(crate) struct BetweenSteps {
+    sums: BetweenSums,
     /// What sections take before that, after it and beside steps, as far as known, by the ids of their paths.
     beyond: BTreeMap<u64, u128>,
     /// What each process spends exposed in phases there, by a step after warm-up, in the order of the processes.
@@ -36,7 +36,7 @@ pub(crate) struct Outside {
     pub(crate) is_estimated: bool,
 }
 
-impl Outside {
+impl BetweenSteps {
     /// Sums over the threads that drive steps.
     pub(crate) fn of(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>, config: &Config) -> Self {
         let customs = config.bounds.custom_phases;
@@ -58,13 +58,14 @@ impl Outside {
         outside
     }
 
-    fn of_instance(&mut self, acc: &InstanceAcc, window: &Window, customs: usize) -> OutsideSums {
+    fn of_instance(&mut self, acc: &InstanceAcc, window: &Window, customs: usize) -> BetweenSums {
         let driving = |thread: &Option<i64>| acc.outside.driving.contains_key(thread);
         // What lies between steps, of sections that lie where all steps are known; the whole of these; and all others.
-        let (mut between, mut inside) = (OutsideSums::default(), OutsideSums::default());
-        let mut others = OutsideSums::default();
+        let (mut between, mut inside) = (BetweenSums::default(), BetweenSums::default());
+        let mut others = BetweenSums::default();
         for (_, outside) in acc.outside.threads.iter().filter(|(thread, _)| driving(thread)) {
-            let is_inside = |of: &&Stretch| of.last_ns > window.first_ns && of.first_ns < window.last_ns;
+            let is_inside =
+                |of: &&BetweenBucket| of.last_ns > window.first_ns && of.first_ns < window.last_ns;
             let folded = outside.folded.iter().filter(is_inside);
             folded.for_each(|stretch| others.merge(&stretch.sums, customs));
             for record in outside.singly() {
@@ -103,7 +104,8 @@ impl Outside {
 
     /// What sections take before the steady steps, after them and beside them, by path.
     pub(crate) fn beyond(&self, sections: &[SectionRow]) -> BTreeMap<String, u64> {
-        let time = |row: &SectionRow| Some((row.path.clone(), narrow(*self.beyond.get(&id_of(&row.path))?)));
+        let time =
+            |row: &SectionRow| Some((row.path.clone(), saturate(*self.beyond.get(&id_of(&row.path))?)));
         sections.iter().filter_map(time).collect()
     }
 
@@ -115,7 +117,7 @@ impl Outside {
             .map(|(key, time)| OutsideRow {
                 phase: key.name(),
                 stats: stats(time),
-                exposed_ns: narrow(time.exposed_ns),
+                exposed_ns: saturate(time.exposed_ns),
             })
             .filter(|row| row.stats.count > 0 || row.exposed_ns > 0)
             .collect();
@@ -138,8 +140,8 @@ impl Outside {
         for row in modes {
             let other = OTHERS.iter().zip(self.of_others_ns).find(|((_, mode), _)| *mode == row.mode);
             row.input_between_ns = match other {
-                _ if primary == Some(row.mode) => narrow(self.input_ns()),
-                Some((_, given_ns)) => narrow(given_ns),
+                _ if primary == Some(row.mode) => saturate(self.input_ns()),
+                Some((_, given_ns)) => saturate(given_ns),
                 None => 0,
             };
         }
@@ -152,30 +154,30 @@ impl Outside {
 }
 
 /// The figures of sections of which only a part may be there: how many and how long in all are those of the part.
-fn stats(time: &OutsideTime) -> Stats {
+fn stats(time: &BetweenTime) -> Stats {
     let all = Stats::of(&time.durations.0);
     let count = all.count.saturating_sub(time.beside.calls);
-    let total = if time.beside.ns > 0 { narrow(time.total_ns()) } else { all.total };
+    let total = if time.beside.ns > 0 { saturate(time.total_ns()) } else { all.total };
     Stats { count, total, ..all }
 }
 
 /// Leaves of sections of which it is not known where steps lie as large a part as lies between steps of those of their phase
 /// of which it is known; of all of them together what there is room for beside those. Whether more than a hundredth went.
 fn estimate(
-    others: &mut OutsideSums,
-    between: &OutsideSums,
-    inside: &OutsideSums,
+    others: &mut BetweenSums,
+    between: &BetweenSums,
+    inside: &BetweenSums,
     room_ns: Option<u128>,
 ) -> bool {
-    let all_ns = |sums: &OutsideSums| {
-        let ns = |all: u128, (_, time): (_, &OutsideTime)| all.saturating_add(time.total_ns());
+    let all_ns = |sums: &BetweenSums| {
+        let ns = |all: u128, (_, time): (_, &BetweenTime)| all.saturating_add(time.total_ns());
         sums.iter().fold(0, ns)
     };
     let before_ns = all_ns(others);
     for (key, time) in others.iter_mut() {
         let Some(whole) = inside.get(key) else { continue };
         let part = between.get(key);
-        let (part_ns, whole_ns) = (part.map_or(0, OutsideTime::total_ns), whole.total_ns());
+        let (part_ns, whole_ns) = (part.map_or(0, BetweenTime::total_ns), whole.total_ns());
         if is_less(part_ns, whole_ns) {
             time.leave(part_ns, whole_ns);
         }
@@ -239,13 +241,13 @@ impl Window {
     }
 
     /// How much of a section lies from the first to the last step; none of one that is before or after.
-    fn inside_ns(&self, record: &OutsideRecord) -> Option<u64> {
+    fn inside_ns(&self, record: &BetweenRecord) -> Option<u64> {
         let is_inside = record.end_ns > self.first_ns && record.start_ns < self.last_ns;
         is_inside.then(|| record.end_ns.min(self.last_ns).saturating_sub(record.start_ns.max(self.first_ns)))
     }
 
     /// How much of that lies in no step.
-    fn between_ns(&self, record: &OutsideRecord) -> u64 {
+    fn between_ns(&self, record: &BetweenRecord) -> u64 {
         let (start_ns, end_ns) = (record.start_ns.max(self.first_ns), record.end_ns.min(self.last_ns));
         let in_steps_ns = self.steps_ns(end_ns).saturating_sub(self.steps_ns(start_ns));
         end_ns.saturating_sub(start_ns).saturating_sub(in_steps_ns)

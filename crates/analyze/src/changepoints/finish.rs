@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::{Mode, Phase};
 
-use crate::accumulate::saturate::narrow;
+use crate::accumulate::saturate::saturate;
 use crate::accumulate::step_series::numbers;
 use crate::changepoints::{Change, changes};
 use crate::phases::phase_point::PhasePoint as PhasePointAcc;
@@ -174,7 +174,7 @@ impl<'a> Sections<'a> {
             steps = steps.saturating_add(point.steps);
             ns = ns.saturating_add(point.spent.of(id)?.into());
         }
-        (steps > 0).then(|| narrow(ns / u128::from(steps)))
+        (steps > 0).then(|| saturate(ns / u128::from(steps)))
     }
 }
 
@@ -225,6 +225,6 @@ impl<'a> Means<'a> {
     }
 
     fn per_step(&self, ns: u128) -> u64 {
-        narrow(ns / u128::from(self.steps))
+        saturate(ns / u128::from(self.steps))
     }
 }

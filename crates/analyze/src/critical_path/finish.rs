@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 use stepscope_core::path::join;
 
-use crate::accumulate::saturate::{narrow, share};
+use crate::accumulate::saturate::{saturate, share};
 use crate::critical_path::{CriticalAcc, TRACES};
 use crate::loaders::batches::WaitParts as Parts;
 use crate::run::RunAcc;
@@ -46,8 +46,8 @@ pub(crate) fn of(
         window: if primary.is_some() { "step" } else { "trace" },
         mode: primary,
         windows: windows.count,
-        total_ns: narrow(windows.total_ns),
-        other_ns: narrow(other_ns),
+        total_ns: saturate(windows.total_ns),
+        other_ns: saturate(other_ns),
         warmup_other_ns,
         explained_share: share(windows.total_ns.saturating_sub(other_ns), windows.total_ns),
         sections,
@@ -94,14 +94,14 @@ impl Moved {
                 left_ns -= making_ns;
                 let to = by_path.entry(path.clone()).or_default();
                 (to.1, to.2) =
-                    (to.1.saturating_add(making_ns), to.2.saturating_add(narrow(of_all(batches.into()))));
+                    (to.1.saturating_add(making_ns), to.2.saturating_add(saturate(of_all(batches.into()))));
             }
             let gone_ns = linked_ns - left_ns;
             made_ns = made_ns.saturating_add(gone_ns);
             by_path.entry(wait.as_str().into()).or_default().0 = gone_ns;
         }
         let linked_ns = linked.values().fold(0u128, |sum, &linked_ns| sum.saturating_add(linked_ns));
-        let said = ThroughBatches { linked_ns: narrow(linked_ns), making_ns: narrow(made_ns), is_exact };
+        let said = ThroughBatches { linked_ns: saturate(linked_ns), making_ns: saturate(made_ns), is_exact };
         Self { by_path, said: (linked_ns > 0).then_some(said) }
     }
 
@@ -120,11 +120,11 @@ fn section(path: String, acc: &CriticalAcc, total_ns: u128, rows: &[SectionRow])
     CriticalSection {
         phase: row.and_then(|row| row.phase.clone()),
         path,
-        on_path_ns: narrow(acc.on_path_ns),
+        on_path_ns: saturate(acc.on_path_ns),
         share: share(acc.on_path_ns, total_ns),
         on_path_calls: acc.on_path_calls,
         beside_calls: acc.beside_calls,
-        slack_mean_ns: acc.slack_ns.checked_div(acc.beside_calls.into()).map(narrow),
+        slack_mean_ns: acc.slack_ns.checked_div(acc.beside_calls.into()).map(saturate),
         slack_min_ns: acc.min_slack_ns,
     }
 }
@@ -132,8 +132,8 @@ fn section(path: String, acc: &CriticalAcc, total_ns: u128, rows: &[SectionRow])
 fn waits(parts: &Parts) -> Option<WaitParts> {
     (parts.waits > 0).then(|| WaitParts {
         waits: parts.waits,
-        behind_ns: narrow(parts.behind_ns),
-        making_ns: narrow(parts.making_ns),
-        handover_ns: narrow(parts.handover_ns),
+        behind_ns: saturate(parts.behind_ns),
+        making_ns: saturate(parts.making_ns),
+        handover_ns: saturate(parts.handover_ns),
     })
 }

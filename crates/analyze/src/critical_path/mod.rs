@@ -19,7 +19,7 @@
 //! - A child that began on another thread of its process while its parent's own thread was in a child of it, the last begun
 //!   there, was begun from out of that one: what of that came before is on the path, and of sections in it that went on, too.
 //! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
-//!   path, and the child before, between and after them. Where its [`Stint`]s are known, only those that ran between two
+//!   path, and the child before, between and after them. Where its [`RunInterval`]s are known, only those that ran between two
 //!   of them, on the thread of the later one; other suspended siblings too, in their own stints.
 //! - A section that [awaits](Member::awaits) another one was held up by that one: until it ended or, where it went on after
 //!   it had handed over what was waited for, to the end of the wait. Before that
@@ -50,9 +50,9 @@ use std::cmp::Reverse;
 pub use edge::Edge;
 pub use member::{Member, NO_PARENT, Piece, Standing};
 use member::{is_around, is_inside_on, run_side_by_side};
-pub use run_intervals::Stint;
+pub use run_intervals::RunInterval;
 use state::{Candidate, Frame, Held, Open, Way, candidate};
-use thread_occupancy::Holders;
+use thread_occupancy::ThreadOccupancy;
 
 pub(crate) use linked::{LINKS, Linked, Made, PIECES, Piece as LinkedPiece, Waited};
 pub(crate) use sums::{CriticalAcc, TRACES, WINDOWS, WindowSums};
@@ -81,11 +81,11 @@ pub struct Walk {
     /// What a member on the path waited for beside its own children: siblings that ran while it was suspended, and what
     /// it awaited. Ranges of it are those of one member.
     guests: Vec<Candidate>,
-    holders: Holders,
+    holders: ThreadOccupancy,
     /// How often each member is being walked at the moment.
     inside: Vec<u32>,
     /// When suspended members ran, by member and start.
-    stints: Vec<Stint>,
+    run_intervals: Vec<RunInterval>,
     free: Vec<run_intervals::Time>,
     /// How many more members may be walked for a second time.
     returns: usize,
@@ -108,16 +108,16 @@ impl Walk {
     pub fn run_with(
         &mut self,
         members: &[Member],
-        stints: &[Stint],
+        run_intervals: &[RunInterval],
         root: u32,
         pieces: &mut Vec<Piece>,
         standing: &mut Vec<Standing>,
     ) {
         if self.follows(Edge::Polls) {
-            self.stints.extend_from_slice(stints);
+            self.run_intervals.extend_from_slice(run_intervals);
         }
         self.run(members, root, pieces, standing);
-        self.stints.clear();
+        self.run_intervals.clear();
     }
 
     /// Fills `pieces` with the path from the end to the start of member `root`, latest first, and `standing`
@@ -138,7 +138,7 @@ impl Walk {
         self.guests.clear();
         self.inside.clear();
         self.inside.resize(members.len(), 0);
-        self.returns = members.len() + self.stints.len();
+        self.returns = members.len() + self.run_intervals.len();
         self.beside.clear();
         self.open.clear();
         let root = Frame {
@@ -414,8 +414,8 @@ impl Walk {
         open: &Open,
         moved_ns: u64,
     ) {
-        let Self { candidates, guests, free, stints, .. } = self;
-        run_intervals::free(own, run_intervals::of(stints, child.member), free);
+        let Self { candidates, guests, free, run_intervals, .. } = self;
+        run_intervals::free(own, run_intervals::of(run_intervals, child.member), free);
         let earlier = |time_ns: u64| time_ns.saturating_sub(open.frame.moved_ns);
         for sibling in candidates.get(open.index..).unwrap_or_default() {
             // They come by falling ends.
@@ -428,7 +428,7 @@ impl Walk {
                 continue;
             }
             for (from_ns, to_ns, thread) in
-                run_intervals::held(other, run_intervals::of(stints, sibling.member))
+                run_intervals::held(other, run_intervals::of(run_intervals, sibling.member))
             {
                 for &(start_ns, end_ns, _) in free.iter().filter(|time| time.2 == thread) {
                     let ran = sibling.within(earlier(from_ns), earlier(to_ns));

@@ -6,7 +6,7 @@ use stepscope_core::{Phase, SectionKind};
 use stepscope_model::{Figure, PhaseTag, Poll, Span, Trace};
 
 use crate::critical_path::{
-    LINKS, LinkedPiece, Made, Member, NO_PARENT, PIECES, Piece, Standing, Stint, TRACES, Waited, Walk,
+    LINKS, LinkedPiece, Made, Member, NO_PARENT, PIECES, Piece, RunInterval, Standing, TRACES, Waited, Walk,
 };
 use crate::step_view::forest;
 use crate::step_view::phase_slots::known;
@@ -33,7 +33,7 @@ const STINTS: usize = 64;
 pub(crate) struct Paths {
     walk: Walk,
     pub(crate) members: Vec<Member>,
-    stints: Vec<Stint>,
+    run_intervals: Vec<RunInterval>,
     /// Place among the members, by span.
     places: Vec<u32>,
     pub(crate) pieces: Vec<Piece>,
@@ -304,7 +304,7 @@ impl Fold {
     fn walk_anew(&mut self, trace: &Trace, anchor: u32) -> u32 {
         let Self { paths, nodes, members, .. } = self;
         paths.members.clear();
-        paths.stints.clear();
+        paths.run_intervals.clear();
         // What the last window left is taken back at its end: a trace may have as many windows as spans.
         if paths.places.len() < nodes.len() {
             paths.places.resize(nodes.len(), NO_PARENT);
@@ -322,7 +322,7 @@ impl Fold {
             let above = Some(node.parent as usize).filter(|_| index != anchor);
             let parent = above.and_then(|above| Some((trace.spans.get(above)?, nodes.get(above)?)));
             let member = paths.members.len() as u32;
-            paths.stints.extend(running(trace, span).iter().map(|poll| Stint {
+            paths.run_intervals.extend(running(trace, span).iter().map(|poll| RunInterval {
                 member,
                 start_ns: poll.start_ns,
                 end_ns: poll.end_ns,
@@ -354,7 +354,13 @@ impl Fold {
                 *slot = NO_PARENT;
             }
         }
-        paths.walk.run_with(&paths.members, &paths.stints, root, &mut paths.pieces, &mut paths.standing);
+        paths.walk.run_with(
+            &paths.members,
+            &paths.run_intervals,
+            root,
+            &mut paths.pieces,
+            &mut paths.standing,
+        );
         paths.walked = Some((*group, anchor, root));
         root
     }

@@ -23,12 +23,12 @@ struct Stay {
 
 /// The sections that held their threads, by thread and end; read from the members when first asked.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Holders {
+pub(crate) struct ThreadOccupancy {
     stays: Vec<Stay>,
     is_read: bool,
 }
 
-impl Holders {
+impl ThreadOccupancy {
     /// Forgets the members.
     pub(crate) fn clear(&mut self) {
         self.is_read = false;

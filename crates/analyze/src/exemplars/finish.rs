@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
-use crate::exemplars::{Examples, NO_PARENT};
+use crate::exemplars::{Exemplars, NO_PARENT};
 use crate::run::RunAcc;
 use crate::steps::finish::Steady;
 use crate::steps::slowest::slow_step::slow_step;
@@ -52,7 +52,7 @@ pub(crate) fn of(
 
 fn of_mode(
     mode: &ModeSummary,
-    kept: &Examples,
+    kept: &Exemplars,
     is_warmup: impl Fn(&StepRecord) -> bool,
     is_periodic: Option<impl Fn(&StepRecord) -> bool>,
 ) -> Vec<Example> {

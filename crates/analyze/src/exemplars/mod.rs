@@ -129,7 +129,7 @@ pub(crate) fn text_of(phase: &PhaseKey) -> usize {
 
 /// The steps kept of one mode.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Examples {
+pub(crate) struct Exemplars {
     /// By the order of steps.
     pub(crate) kept: BTreeMap<StepRecord, Example>,
     /// Absent while there is room.
@@ -158,7 +158,7 @@ impl Bar {
     }
 }
 
-impl Examples {
+impl Exemplars {
     /// Whether a step would be kept, of what was seen so far.
     pub(crate) fn wants(&self, step: &StepRecord) -> bool {
         let is_beyond = |bar: &Bar| {

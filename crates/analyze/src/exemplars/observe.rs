@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_model::{Figure, Span, Trace};
 
-use crate::accumulate::saturate::narrow_signed;
+use crate::accumulate::saturate::saturate_signed;
 use crate::config::{EXAMPLE_BYTES, EXAMPLE_SPANS};
 use crate::critical_path::observe::running;
 use crate::exemplars::{
@@ -151,7 +151,7 @@ impl Around {
 
 /// A time after the start of the step.
 fn after(time_ns: u64, window: &Node) -> i64 {
-    narrow_signed(i128::from(time_ns) - i128::from(window.start_ns))
+    saturate_signed(i128::from(time_ns) - i128::from(window.start_ns))
 }
 
 /// What a span says of the batch that it waited for.

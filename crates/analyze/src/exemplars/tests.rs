@@ -25,8 +25,8 @@ fn example(number: u64) -> Example {
 }
 
 /// As the fold does it.
-fn fold(steps: &[(u64, u64)]) -> Examples {
-    let mut examples = Examples::default();
+fn fold(steps: &[(u64, u64)]) -> Exemplars {
+    let mut examples = Exemplars::default();
     for &(number, duration_ns) in steps {
         let step = record(number, duration_ns);
         if examples.wants(&step) {
@@ -36,7 +36,7 @@ fn fold(steps: &[(u64, u64)]) -> Examples {
     examples
 }
 
-fn numbers(examples: &Examples) -> BTreeSet<u64> {
+fn numbers(examples: &Exemplars) -> BTreeSet<u64> {
     examples.kept.keys().filter_map(|step| step.step).collect()
 }
 
@@ -83,7 +83,7 @@ proptest! {
 fn the_same_step_twice_is_one_whatever_comes_first() {
     let step = record(1, 10);
     for (a, b) in [(3, 4), (4, 3)] {
-        let mut examples = Examples::default();
+        let mut examples = Exemplars::default();
         examples.add(&step, example(a));
         examples.add(&step, example(b));
         assert_eq!(examples.kept[&step].spans_in_step, 3);
@@ -92,11 +92,11 @@ fn the_same_step_twice_is_one_whatever_comes_first() {
 
 #[test]
 fn what_is_out_of_bounds_is_not_taken_over() {
-    let mut theirs = Examples::default();
+    let mut theirs = Exemplars::default();
     let names = vec!["x".repeat(EXAMPLE_BYTES + 1).into()];
     theirs.add(&record(1, 10), Example { names, ..example(1) });
     theirs.add(&record(2, 10), example(2));
-    let mut mine = Examples::default();
+    let mut mine = Exemplars::default();
     mine.merge(&theirs);
     assert_eq!(numbers(&mine), BTreeSet::from([2]));
 }

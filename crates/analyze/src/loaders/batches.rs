@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_model::{Figure, Span};
 
 use crate::accumulate::distribution::Dist;
-use crate::accumulate::time_buckets::ByTime;
+use crate::accumulate::time_buckets::TimeBuckets;
 use crate::accumulate::{Merge, accumulate, keep_smallest, smallest};
 use crate::sections::Sum;
 use crate::sections::paths::shorten;
@@ -53,7 +53,7 @@ pub(crate) struct LoaderAcc {
     pub(crate) produce: Dist,
     pub(crate) samples: Sum,
     pub(crate) workers: BTreeMap<Option<i64>, WorkerAcc>,
-    pub(crate) made: ByTime<Made>,
+    pub(crate) made: TimeBuckets<Made>,
     /// Whether there were more workers than are kept.
     pub(crate) is_cut: bool,
 }
@@ -147,9 +147,9 @@ pub(crate) struct Waits {
     pub(crate) depth: Dist,
     pub(crate) parts: WaitParts,
     /// When they began.
-    pub(crate) when: ByTime<Held>,
+    pub(crate) when: TimeBuckets<WaitTime>,
     /// How far ahead batches were at least, by when they were taken.
-    pub(crate) ahead: ByTime<Ahead>,
+    pub(crate) ahead: TimeBuckets<Ahead>,
 }
 
 /// How far ahead some batches were at least.
@@ -202,7 +202,7 @@ impl Waits {
     pub(crate) fn wait(&mut self, span: &Span, waited_ns: u64) {
         self.wait.record(waited_ns);
         self.parts.add(span);
-        self.when.add(span.start_ns, &Held { waits: 1, total_ns: waited_ns.into() });
+        self.when.add(span.start_ns, &WaitTime { waits: 1, total_ns: waited_ns.into() });
     }
 
     /// Whether a span says anything about a batch that it waited for.
@@ -237,9 +237,9 @@ impl Waits {
 pub(crate) struct LoaderWaits {
     pub(crate) waits: Waits,
     /// Of the threads that drive what they wait in: in steps by mode, and outside of steps.
-    pub(crate) held: [Held; 4],
+    pub(crate) held: [WaitTime; 4],
     /// Of those inside of batches, by the loader that made these.
-    pub(crate) makers: BTreeMap<Box<str>, Held>,
+    pub(crate) makers: BTreeMap<Box<str>, WaitTime>,
     /// Whether there were more of these loaders than are kept.
     pub(crate) is_cut: bool,
 }
@@ -249,7 +249,7 @@ pub(crate) const OUTSIDE: usize = 3;
 
 /// How long a thread was held up.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct WaitTime {
     pub(crate) waits: u64,
     pub(crate) total_ns: u128,
 }
@@ -258,7 +258,7 @@ impl LoaderWaits {
     /// Adds a wait inside of a batch of the loader `maker`.
     pub(crate) fn maker_waited(&mut self, maker: &str, wait_ns: u64, loaders: usize) {
         if let Some(held) = smallest(&mut self.makers, shorten(maker), loaders, &mut self.is_cut) {
-            held.absorb(&Held { waits: 1, total_ns: wait_ns.into() });
+            held.absorb(&WaitTime { waits: 1, total_ns: wait_ns.into() });
         }
     }
 
@@ -266,12 +266,12 @@ impl LoaderWaits {
     pub(crate) fn wait(&mut self, span: &Span, waited_ns: u64, place: Option<usize>) {
         self.waits.wait(span, waited_ns);
         if let Some(held) = place.and_then(|place| self.held.get_mut(place)) {
-            held.absorb(&Held { waits: 1, total_ns: waited_ns.into() });
+            held.absorb(&WaitTime { waits: 1, total_ns: waited_ns.into() });
         }
     }
 }
 
-accumulate!(Held { sum: waits, total_ns; });
+accumulate!(WaitTime { sum: waits, total_ns; });
 
 accumulate!(LoaderWaits { merge: waits, held, makers; any: is_cut; });
 

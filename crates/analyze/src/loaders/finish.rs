@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::Mode;
 
-use crate::accumulate::saturate::{narrow, share as ratio};
+use crate::accumulate::saturate::{saturate, share as ratio};
 use crate::accumulate::{Merge, earliest};
-use crate::between_steps::finish::Outside;
-use crate::loaders::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
+use crate::between_steps::finish::BetweenSteps;
+use crate::loaders::batches::{LoaderAcc, LoaderWaits, WaitTime, Waits, WorkerAcc};
 use crate::loaders::under_demand;
 use crate::loaders::worker_lifetimes::Lifetimes;
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
-use crate::sections::aggregate_view::Sums;
+use crate::sections::aggregate_view::AggregateView;
 use crate::summary::{
     AfterWarmup, BatchSummary, Coverage, FigureSource, HeldUp, InputFigures, LoaderRow, ModeSummary,
     PhaseName, SectionRow, SlowestProcess, Stats, WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
@@ -22,12 +22,14 @@ use crate::summary::{
 /// What goes into input.
 pub(crate) fn share(
     mode: Option<&ModeSummary>,
-    outside: &Outside,
+    outside: &BetweenSteps,
     sections: &[SectionRow],
     (coverage, has_all_sums): (&Coverage, bool),
 ) -> InputFigures {
     let Some(mode) = mode else { return InputFigures::default() };
-    if let Some(sums) = Sums::of(sections).filter(|sums| sums.tell_more(mode, coverage, has_all_sums)) {
+    if let Some(sums) =
+        AggregateView::of(sections).filter(|sums| sums.tell_more(mode, coverage, has_all_sums))
+    {
         return by_sums(&sums, mode.mode);
     }
     let in_whole_steps = mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns);
@@ -37,8 +39,8 @@ pub(crate) fn share(
     let is_known = has_whole && (mode.has_phases() || outside.has_phases());
     with_share(
         InputFigures {
-            in_steps_ns: narrow(in_steps_ns),
-            between_ns: narrow(between_ns),
+            in_steps_ns: saturate(in_steps_ns),
+            between_ns: saturate(between_ns),
             steps_ns: mode.steady_ns,
             steps: mode.steady.count,
             ..InputFigures::default()
@@ -48,7 +50,7 @@ pub(crate) fn share(
 }
 
 /// The same by the processes' own sums.
-fn by_sums(sums: &Sums<'_>, mode: Mode) -> InputFigures {
+fn by_sums(sums: &AggregateView<'_>, mode: Mode) -> InputFigures {
     let input = InputFigures {
         source: FigureSource::Aggregates,
         in_steps_ns: sums.inside_ns(PhaseName::is_input),
@@ -136,8 +138,8 @@ fn loader(
                 thread,
                 drives_steps,
                 batches: worker.batches,
-                busy_ns: narrow(worker_busy_ns),
-                waiting_ns: narrow(waiting_ns),
+                busy_ns: saturate(worker_busy_ns),
+                waiting_ns: saturate(waiting_ns),
                 slot_wait_ns,
                 idle_ns,
                 first_ns: worker.first_ns.unwrap_or(0),
@@ -149,18 +151,18 @@ fn loader(
     LoaderRow {
         name: name.to_owned(),
         produce: Stats::of(&produce.0),
-        busy_ns: narrow(busy_ns),
-        waiting_ns: narrow(all_waiting_ns),
-        computing_ns: narrow(computing_ns),
+        busy_ns: saturate(busy_ns),
+        waiting_ns: saturate(all_waiting_ns),
+        computing_ns: saturate(computing_ns),
         elapsed_ns,
         utilisation: times.share(busy_ns),
         workers_at_once: times.at_once(),
-        slot_wait_ns: slots.is_known.then(|| narrow(slots.waited_ns)),
+        slot_wait_ns: slots.is_known.then(|| saturate(slots.waited_ns)),
         slot_wait_share: (slots.possible_ns > 0).then(|| ratio(slots.waited_ns, slots.possible_ns)),
         after_warmup,
         slowest,
         while_awaited,
-        samples: (samples.spans > 0).then(|| narrow(samples.sum)),
+        samples: (samples.spans > 0).then(|| saturate(samples.sum)),
         workers,
         waits: waits.unwrap_or_default(),
         held_up: named.map_or_else(Vec::new, |own| held_up(&own.held)),
@@ -219,21 +221,21 @@ impl Slots {
         self.is_known = true;
         self.waited_ns = self.waited_ns.saturating_add(waited_ns);
         self.possible_ns = self.possible_ns.saturating_add(elapsed_ns);
-        (Some(narrow(waited_ns)), Some(narrow(between_ns - waited_ns)))
+        (Some(saturate(waited_ns)), Some(saturate(between_ns - waited_ns)))
     }
 }
 
-fn held_up(held: &[Held]) -> Vec<HeldUp> {
+fn held_up(held: &[WaitTime]) -> Vec<HeldUp> {
     let modes = Mode::ALL.iter().copied().map(Some).chain([None]);
     let rows = modes.zip(held).filter(|(_, held)| held.waits > 0);
-    rows.map(|(mode, held)| HeldUp { mode, waits: held.waits, total_ns: narrow(held.total_ns) }).collect()
+    rows.map(|(mode, held)| HeldUp { mode, waits: held.waits, total_ns: saturate(held.total_ns) }).collect()
 }
 
-fn waited_by(makers: &BTreeMap<Box<str>, Held>) -> Vec<WaitedBy> {
+fn waited_by(makers: &BTreeMap<Box<str>, WaitTime>) -> Vec<WaitedBy> {
     let rows = makers.iter().map(|(loader, held)| WaitedBy {
         loader: loader.to_string(),
         waits: held.waits,
-        total_ns: narrow(held.total_ns),
+        total_ns: saturate(held.total_ns),
     });
     rows.collect()
 }

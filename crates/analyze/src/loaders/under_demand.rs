@@ -1,9 +1,9 @@
 //! What loaders did after warm-up, and at the times at which they were waited for.
 
 use crate::accumulate::Merge;
-use crate::accumulate::saturate::{narrow, share};
-use crate::accumulate::time_buckets::ByTime;
-use crate::loaders::batches::{Held, LoaderAcc, Made, WorkerAcc};
+use crate::accumulate::saturate::{saturate, share};
+use crate::accumulate::time_buckets::TimeBuckets;
+use crate::loaders::batches::{LoaderAcc, Made, WaitTime, WorkerAcc};
 use crate::summary::{AfterWarmup, WhileAwaited};
 
 /// Batches that a stretch of time has on average at least: a queue may bridge what varies within so many.
@@ -17,7 +17,7 @@ const WAITED: u128 = 20;
 
 /// A loader after warm-up.
 pub(crate) struct Steady {
-    made: ByTime<Made>,
+    made: TimeBuckets<Made>,
     /// First and last time of its workers, and whether their batches say how long they waited for places.
     workers: Vec<(u64, u64, bool)>,
     instances: u128,
@@ -26,7 +26,7 @@ pub(crate) struct Steady {
 impl Steady {
     /// Of one loader in all processes; warm-up ends at `from_ns`.
     pub(crate) fn of<'a>(parts: impl Iterator<Item = &'a LoaderAcc>, from_ns: u64) -> Self {
-        let (mut made, mut workers, mut instances) = (ByTime::<Made>::default(), Vec::new(), 0u128);
+        let (mut made, mut workers, mut instances) = (TimeBuckets::<Made>::default(), Vec::new(), 0u128);
         let bounds = |worker: &WorkerAcc| {
             let (first_ns, last_ns) = worker.first_ns.zip(worker.last_ns)?;
             (last_ns > from_ns).then(|| (first_ns.max(from_ns), last_ns, worker.slot_wait.spans > 0))
@@ -64,7 +64,7 @@ impl Steady {
     }
 
     /// Figures of each stretch of time by as much as it was waited for in that; `waits` are those for its batches.
-    pub(crate) fn awaited(&self, waits: &ByTime<Held>, from_ns: u64) -> Option<WhileAwaited> {
+    pub(crate) fn awaited(&self, waits: &TimeBuckets<WaitTime>, from_ns: u64) -> Option<WhileAwaited> {
         let (mut made, mut waits) = (self.made.clone(), waits.since(from_ns));
         made.coarsen(waits.shift());
         let batches = made.iter().fold(0, |sum, (_, made)| made.batches.saturating_add(sum));
@@ -92,7 +92,7 @@ impl Steady {
             making = making.saturating_add(weighed(made.making_ns.saturating_sub(made.longest_ns)));
             count = count.saturating_add(weighed(made.batches.saturating_sub(1)));
         }
-        let produce_mean_ns = narrow(making.checked_div(count)?);
+        let produce_mean_ns = saturate(making.checked_div(count)?);
         (possible > 0).then(|| WhileAwaited {
             utilisation: share(busy.min(possible), possible),
             produce_mean_ns,
@@ -101,7 +101,7 @@ impl Steady {
     }
 
     /// The most that a process waited without a break; absent where that goes on to the end.
-    fn at_once_ns(&self, waits: &ByTime<Held>) -> Option<u64> {
+    fn at_once_ns(&self, waits: &TimeBuckets<WaitTime>) -> Option<u64> {
         let least = u128::from(length_ns(waits.shift())).saturating_mul(self.instances) / WAITED;
         // (The sum, the last stretch of it.)
         let (mut most, mut now): ((u128, u64), (u128, Option<u64>)) = ((0, 0), (0, None));
@@ -120,7 +120,7 @@ impl Steady {
         }
         // The last stretch is one in part.
         let is_over = most.0 > 0 && !ends.contains(&Some(most.1));
-        is_over.then(|| narrow(most.0 / self.instances.max(1)))
+        is_over.then(|| saturate(most.0 / self.instances.max(1)))
     }
 }
 

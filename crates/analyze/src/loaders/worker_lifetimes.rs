@@ -1,6 +1,6 @@
 //! How many threads of a loader are there at once, and for how long.
 
-use crate::accumulate::saturate::{narrow, share};
+use crate::accumulate::saturate::{saturate, share};
 
 /// The times of some threads, each from its first batch to its last.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,7 +39,7 @@ impl Lifetimes {
     pub(crate) fn at_once(&self) -> Option<u64> {
         let halves = self.total_ns.saturating_mul(2).saturating_add(self.covered_ns);
         let rounded = halves.checked_div(self.covered_ns.saturating_mul(2)).unwrap_or(1);
-        (self.threads > 0).then(|| narrow(rounded).max(1))
+        (self.threads > 0).then(|| saturate(rounded).max(1))
     }
 
     /// What share of their times `ns` are; absent where they have none.

@@ -4,7 +4,7 @@
 use stepscope_model::{Figure, Poll, Span, Trace};
 
 use crate::critical_path::observe::running;
-use crate::phases::exposed_time::{Joined, Member, NO_PARENT, NO_PHASE, Turn};
+use crate::phases::exposed_time::{BlockedOn, Member, NO_PARENT, NO_PHASE, PollSlice};
 use crate::step_view::place::Node;
 use crate::step_view::{Fold, Target};
 
@@ -20,7 +20,7 @@ impl Fold {
     ) {
         self.sweep_members.clear();
         self.sweep_nodes.clear();
-        self.turns.clear();
+        self.poll_slices.clear();
         // The window itself comes first, whatever started before it.
         let others = self.members.iter().copied().filter(|&index| index != anchor);
         for index in std::iter::once(anchor).chain(others) {
@@ -44,7 +44,7 @@ impl Fold {
                 let own = trace.spans.get(anchor as usize).map_or(&[][..], |root| running(trace, root));
                 let member = self.sweep_nodes.len() as u32;
                 let polls = polls.iter().filter(|poll| is_turn(poll, window.thread, own));
-                self.turns.extend(polls.map(|poll| Turn {
+                self.poll_slices.extend(polls.map(|poll| PollSlice {
                     member,
                     start_ns: poll.start_ns.clamp(start_ns, end_ns),
                     end_ns: poll.end_ns.clamp(start_ns, end_ns),
@@ -71,7 +71,8 @@ impl Fold {
         if walked.is_some() {
             self.join(anchor);
         }
-        let are_nested = self.sweep.run(&self.sweep_members, &self.turns, &self.joins, &mut self.exposed);
+        let are_nested =
+            self.sweep.run(&self.sweep_members, &self.poll_slices, &self.joins, &mut self.exposed);
         self.own_ns = self.critical(trace, anchor, window, mode, walked.ok_or(are_nested), target);
         self.spent.clear();
         for (&index, &exposed_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
@@ -123,7 +124,7 @@ impl Fold {
                 let end_ns = waiter.map_or(u64::MAX, |waiter| waiter.1).min(next_ns).min(piece.end_ns);
                 if waiter.is_some() || !node.is_beside {
                     let waiter = waiter.map_or(driver.member, |waiter| waiter.2);
-                    self.joins.push(Joined { start_ns, end_ns, waiter, rank });
+                    self.joins.push(BlockedOn { start_ns, end_ns, waiter, rank });
                     self.sweep_nodes.push(node.carrier);
                 }
                 start_ns = end_ns;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accumulate::step_series::Points;
 use crate::accumulate::{Merge, sum};
-use crate::phases::section_time::Spent;
+use crate::phases::section_time::SectionTime;
 use crate::phases::{PhaseKey, PhaseMap};
 use crate::steps::{PhaseTime, StepRecord};
 
@@ -19,7 +19,7 @@ pub(crate) struct PhasePoint {
     /// Of the steps that say it.
     pub(crate) input_before_ns: Option<u128>,
     pub(crate) exposed: PhaseMap<Exposed>,
-    pub(crate) spent: Spent,
+    pub(crate) spent: SectionTime,
 }
 
 /// Exposed time.

@@ -24,14 +24,14 @@ pub(crate) fn id_of(path: &str) -> u64 {
 
 /// Exposed time by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Spent {
+pub(crate) struct SectionTime {
     /// Sorted by the ids of paths.
     by_path: Vec<(u64, u64)>,
     /// The smallest id of those that were left out.
     cut: Option<u64>,
 }
 
-impl Spent {
+impl SectionTime {
     /// Adds time of a path.
     pub(crate) fn add(&mut self, path: u64, ns: u64) {
         if self.cut.is_some_and(|cut| path >= cut) {
@@ -64,7 +64,7 @@ impl Spent {
     }
 }
 
-impl Merge for Spent {
+impl Merge for SectionTime {
     fn absorb(&mut self, other: &Self) {
         self.cut = earliest(self.cut, other.cut);
         if let Some(cut) = self.cut {
@@ -78,8 +78,8 @@ impl Merge for Spent {
 mod tests {
     use super::*;
 
-    fn of(paths: impl IntoIterator<Item = u64>) -> Spent {
-        let mut spent = Spent::default();
+    fn of(paths: impl IntoIterator<Item = u64>) -> SectionTime {
+        let mut spent = SectionTime::default();
         paths.into_iter().for_each(|path| spent.add(path, path + 1));
         spent
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Config, Rule};
-use crate::accumulate::saturate::narrow_signed;
+use crate::accumulate::saturate::saturate_signed;
 pub use crate::memory::Thresholds;
 use crate::memory::{Growth, Leak, LeakVerdict, Line, Urgency, grown, steps_of};
 use crate::report::finding::{Evidence, Finding, FindingType, Note, Verdict, rounded};
@@ -57,7 +57,7 @@ fn fine(summary: &Summary) -> String {
         (None, Some(rss)) => ("resident", rss),
         (None, None) => return "memory does not grow".into(),
     };
-    let change = narrow_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
+    let change = saturate_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
     format!(
         "{kind} memory changed by {} from the first step to the last, without lasting growth",
         signed_bytes(change)

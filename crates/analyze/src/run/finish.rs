@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::accumulate::median::median;
-use crate::accumulate::saturate::narrow;
-use crate::between_steps::finish::Outside;
+use crate::accumulate::saturate::saturate;
+use crate::between_steps::finish::BetweenSteps;
 use crate::between_steps::step_times::{first_steps, other_steps_ns};
 use crate::losses::LossKey;
 use crate::phases::PhaseKey;
@@ -46,7 +46,7 @@ pub(crate) fn instances(
     run: &RunAcc,
     steps: &Steady<'_>,
     primary: Option<Mode>,
-    outside: &Outside,
+    outside: &BetweenSteps,
 ) -> Vec<InstanceRow> {
     let mut rows: Vec<InstanceRow> = run
         .instances
@@ -92,7 +92,7 @@ fn gaps(acc: &InstanceAcc) -> Option<Vec<u64>> {
 fn communication_ns(sums: &StepSums) -> Option<u64> {
     let its = sums.phases.iter().filter(|(key, _)| **key == PhaseKey::known(Phase::Communication));
     let exposed_ns = its.fold(0u128, |sum, (_, time)| sum.saturating_add(time.exposed_ns));
-    exposed_ns.checked_div(sums.whole_steps.into()).map(narrow)
+    exposed_ns.checked_div(sums.whole_steps.into()).map(saturate)
 }
 
 /// Exposed time of a whole step by phase, the means; longest first.
@@ -182,7 +182,7 @@ pub(crate) fn losses(run: &RunAcc) -> Losses {
 }
 
 /// The bounds that were reached.
-pub(crate) fn limits(run: &RunAcc, outside: &Outside, runs_are_cut: bool) -> Vec<Limit> {
+pub(crate) fn limits(run: &RunAcc, outside: &BetweenSteps, runs_are_cut: bool) -> Vec<Limit> {
     let any = |is: fn(&InstanceAcc) -> bool| run.instances.values().any(is);
     let depth = run.sections.tree().cut();
     let are_phases_folded = |acc: &InstanceAcc| {

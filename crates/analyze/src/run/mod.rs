@@ -15,23 +15,23 @@ use stepscope_model::Resource;
 
 use crate::accumulate::step_series::Points;
 use crate::accumulate::{Merge, accumulate};
-use crate::between_steps::accumulator::Outside;
+use crate::between_steps::accumulator::BetweenSteps;
 use crate::config::Bounds;
 use crate::critical_path::{Linked, WINDOWS, WindowSums};
-use crate::exemplars::Examples;
+use crate::exemplars::Exemplars;
 use crate::loaders::batches::{Loaders, NamedWaits, Waits};
 use crate::losses::Account;
-use crate::memory::retained::Held;
+use crate::memory::retained::RetainedMemory;
 use crate::phases::phase_point::PhasePoint;
-use crate::phases::section_time::Spent;
+use crate::phases::section_time::SectionTime;
 use crate::sections::Sections;
 use crate::sections::aggregates::Aggregates;
 use crate::sections::paths::UNCUT;
 use crate::steps::StepAcc;
-use crate::steps::slowest::Slow;
+use crate::steps::slowest::SlowestSteps;
 use crate::steps::step_point::StepPoint;
 use crate::steps::values::Values;
-use crate::steps::warmup_sections::EarlySteps;
+use crate::steps::warmup_sections::WarmupSections;
 
 /// Which run something belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -131,7 +131,7 @@ pub(crate) struct InstanceAcc {
     pub(crate) tally: Tally,
     /// By mode.
     pub(crate) steps: [StepAcc; 3],
-    pub(crate) outside: Outside,
+    pub(crate) outside: BetweenSteps,
     pub(crate) loaders: Loaders,
     pub(crate) aggregates: Aggregates,
     pub(crate) account: Account,
@@ -139,7 +139,7 @@ pub(crate) struct InstanceAcc {
 
 impl InstanceAcc {
     /// Adds everything of `other`.
-    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds, slow: &mut [Slow; 3]) {
+    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds, slow: &mut [SlowestSteps; 3]) {
         self.tally.absorb(&other.tally);
         for ((mine, theirs), slow) in self.steps.iter_mut().zip(&other.steps).zip(slow) {
             mine.merge(theirs, bounds.custom_phases, slow);
@@ -165,13 +165,13 @@ pub(crate) struct RunAcc {
     pub(crate) series: [Points<StepPoint>; 3],
     /// By mode.
     pub(crate) phase_series: [Points<PhasePoint>; 3],
-    pub(crate) held: Held,
+    pub(crate) held: RetainedMemory,
     /// By mode.
-    pub(crate) early: [EarlySteps; 3],
+    pub(crate) early: [WarmupSections; 3],
     /// By mode.
-    pub(crate) examples: [Examples; 3],
+    pub(crate) examples: [Exemplars; 3],
     /// By mode: of the steps that no instance keeps singly. Of instances that were left out, too.
-    pub(crate) slow: [Slow; 3],
+    pub(crate) slow: [SlowestSteps; 3],
     pub(crate) values: Values,
     /// Of the threads that drive them, in steps.
     pub(crate) waits: Waits,
@@ -231,7 +231,7 @@ impl RunAcc {
     pub(crate) fn bound_paths(&mut self) {
         if self.sections.tree().cut() != UNCUT {
             self.linked = Linked::default();
-            self.held = Held::default();
+            self.held = RetainedMemory::default();
             self.early = Default::default();
         }
     }
@@ -240,7 +240,7 @@ impl RunAcc {
     pub(crate) fn bound_spent(&mut self) {
         if self.sections.tree().cut() != UNCUT {
             let points = self.phase_series.iter_mut().flat_map(|series| series.points.values_mut());
-            points.for_each(|point| point.spent = Spent::default());
+            points.for_each(|point| point.spent = SectionTime::default());
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) const TYPICAL_PERCENT: u64 = 90;
 
 /// The sections of steps, by the sums.
 #[derive(Debug)]
-pub(crate) struct Sums<'a> {
+pub(crate) struct AggregateView<'a> {
     /// Sections inside steps, by path.
     pub(crate) inside: BTreeMap<&'a str, &'a SectionRow>,
     /// Sections with another phase than what is around them, by path.
@@ -51,7 +51,7 @@ fn around(path: &str) -> Vec<String> {
     (1..names.len()).rev().map(|end| join(names.iter().take(end).map(|name| &**name))).collect()
 }
 
-impl<'a> Sums<'a> {
+impl<'a> AggregateView<'a> {
     /// The sums of a table of sections; absent where they know no step, or nothing else.
     pub(crate) fn of(all: &'a [SectionRow]) -> Option<Self> {
         let of_kind = |is: fn(SectionKind) -> bool| -> BTreeSet<&str> {

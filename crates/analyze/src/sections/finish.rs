@@ -7,7 +7,7 @@ use stepscope_core::path::{join, split};
 use stepscope_core::{Level, Mode, Phase, SectionKind};
 use stepscope_model::Figure;
 
-use crate::accumulate::saturate::{narrow, narrow_signed};
+use crate::accumulate::saturate::{saturate, saturate_signed};
 use crate::phases::{PhaseKey, is_part};
 use crate::run::RunAcc;
 use crate::sections::aggregates::finish::{Total, totals};
@@ -119,7 +119,7 @@ fn compare(path: &str, acc: &SectionAcc, total: &Total) -> Vec<Disagreement> {
     let spans = acc.durations.0.moments();
     let figures = [
         ("count", spans.count, total.moments.count),
-        ("total_ns", narrow(spans.sum), narrow(total.moments.sum)),
+        ("total_ns", saturate(spans.sum), saturate(total.moments.sum)),
         ("min_ns", spans.min, total.moments.min),
         ("max_ns", spans.max, total.moments.max),
     ];
@@ -199,12 +199,12 @@ const SELF_TOLERANCE: f64 = 0.05;
 /// A section's own time by spans. Where something inside may be in another trace, the processes' own sums have to
 /// agree: they take off whatever ran inside on the same thread.
 fn self_ns(acc: &SectionAcc, total: Option<&Total>, may_miss: bool) -> Option<u64> {
-    let by_spans = Some(narrow(acc.self_ns)).filter(|_| acc.selfless == 0)?;
+    let by_spans = Some(saturate(acc.self_ns)).filter(|_| acc.selfless == 0)?;
     if !may_miss {
         return Some(by_spans);
     }
-    let busy_ns = narrow(total?.self_busy_ns?);
-    let idle_ns = acc.figure(Figure::IdleNs).map_or(0, |idle| narrow(idle.sum));
+    let busy_ns = saturate(total?.self_busy_ns?);
+    let idle_ns = acc.figure(Figure::IdleNs).map_or(0, |idle| saturate(idle.sum));
     let most = busy_ns.saturating_add(idle_ns) as f64;
     (by_spans as f64 * (1.0 - SELF_TOLERANCE) <= most).then_some(by_spans)
 }
@@ -242,7 +242,7 @@ fn row(
         stats,
         collapsed_calls: acc.collapsed,
         self_ns: self_ns(acc, total, may_miss).filter(|_| has_all_calls),
-        self_busy_ns: total.and_then(|total| total.self_busy_ns).map(narrow),
+        self_busy_ns: total.and_then(|total| total.self_busy_ns).map(saturate),
         busy_ns: figure(acc.figure(Figure::BusyNs)),
         idle_ns: figure(acc.figure(Figure::IdleNs)),
         cpu_ns: figure(acc.figure(Figure::CpuNs)),
@@ -288,7 +288,7 @@ fn with_quantiles(stats: Stats, spans: &Stats) -> Stats {
 }
 
 fn figure(sum: Option<Sum>) -> Option<FigureSum> {
-    sum.map(|sum| FigureSum { spans: sum.spans, sum: narrow(sum.sum) })
+    sum.map(|sum| FigureSum { spans: sum.spans, sum: saturate(sum.sum) })
 }
 
 fn memory(acc: &SectionAcc, total: Option<&Total>, may_miss: bool) -> Option<SectionMemory> {
@@ -305,15 +305,15 @@ fn memory(acc: &SectionAcc, total: Option<&Total>, may_miss: bool) -> Option<Sec
     });
     let signed = |sum: u128| i128::try_from(sum).unwrap_or(i128::MAX);
     let net = self_alloc.zip(self_free).map(|(alloc, free)| signed(alloc).saturating_sub(signed(free)));
-    let inclusive = |sum: Option<u128>| narrow(sum.unwrap_or(0));
+    let inclusive = |sum: Option<u128>| saturate(sum.unwrap_or(0));
     Some(SectionMemory {
         spans,
         alloc_bytes: inclusive(alloc),
         free_bytes: inclusive(free),
         alloc_count: inclusive(count),
-        self_alloc_bytes: self_alloc.map(narrow),
-        self_free_bytes: self_free.map(narrow),
-        self_net_bytes: net.map(narrow_signed),
+        self_alloc_bytes: self_alloc.map(saturate),
+        self_free_bytes: self_free.map(saturate),
+        self_net_bytes: net.map(saturate_signed),
         peak_bytes: acc.peak,
     })
 }
@@ -328,9 +328,9 @@ fn in_steps(acc: &SectionAcc) -> Vec<InSteps> {
             steps: part.steps,
             calls: part.calls,
             max_calls: part.max_calls,
-            total_ns: narrow(part.total_ns),
-            driving_ns: narrow(part.driving_ns),
-            exposed_ns: narrow(part.exposed_ns),
+            total_ns: saturate(part.total_ns),
+            driving_ns: saturate(part.driving_ns),
+            exposed_ns: saturate(part.exposed_ns),
             // Told when warm-up is.
             warmup_calls: 0,
             warmup_total_ns: 0,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::path::MAX_DEPTH;
 
 use crate::accumulate::Merge;
-use crate::sections::paths::{PathTree, Place, ROOT};
+use crate::sections::paths::{PathTree, ROOT, PathSlot};
 
 use super::SectionAcc;
 
@@ -27,13 +27,13 @@ impl Sections {
     /// The path of a section called `name` inside a section at `parent`. May go beyond the bound:
     /// [`Self::enforce`] is due before paths are used.
     #[inline]
-    pub(crate) fn child(&mut self, parent: Option<u32>, name: &str) -> Place {
+    pub(crate) fn child(&mut self, parent: Option<u32>, name: &str) -> PathSlot {
         self.tree.child(parent, name)
     }
 
     /// The same, where it is likely the path `like`.
     #[inline]
-    pub(crate) fn child_like(&mut self, like: u32, parent: Option<u32>, name: &str) -> Place {
+    pub(crate) fn child_like(&mut self, like: u32, parent: Option<u32>, name: &str) -> PathSlot {
         let known = self.tree.is_child(like, parent, name);
         known.unwrap_or_else(|| self.tree.child(parent, name))
     }
@@ -74,7 +74,7 @@ impl Sections {
         }
         let order = other.tree.sorted();
         loop {
-            let mut places = vec![Place { path: ROOT, is_collapsed: false }; other.tree.len() + 1];
+            let mut places = vec![PathSlot { path: ROOT, is_collapsed: false }; other.tree.len() + 1];
             for &path in &order {
                 let parent = other.tree.parent(path);
                 let around = (other.tree.depth(path) > 1)
@@ -109,7 +109,7 @@ impl Sections {
         self.take(&accs, &places);
     }
 
-    fn take(&mut self, accs: &[SectionAcc], places: &[Place]) {
+    fn take(&mut self, accs: &[SectionAcc], places: &[PathSlot]) {
         for (acc, place) in accs.iter().zip(places) {
             let mine = self.acc(place.path);
             if place.is_collapsed {

@@ -1,6 +1,6 @@
 //! Sections so short that recording them takes about as long: their calls, on the threads of the steps and elsewhere.
 
-use crate::accumulate::saturate::narrow;
+use crate::accumulate::saturate::saturate;
 use crate::rules::common::steps::Steps;
 use crate::summary::{InSteps, SectionRow, Summary};
 
@@ -52,5 +52,5 @@ impl<'a> Tiny<'a> {
 /// at all nobody knows it.
 fn on_driving_threads(calls: u64, part: &InSteps) -> u64 {
     let driving = u128::from(calls).saturating_mul(part.driving_ns.min(part.total_ns).into());
-    driving.checked_div(part.total_ns.into()).map_or(0, narrow)
+    driving.checked_div(part.total_ns.into()).map_or(0, saturate)
 }

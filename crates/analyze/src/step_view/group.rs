@@ -6,8 +6,8 @@ use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::{Figure, Span, Trace};
 
 use crate::accumulate::gauge::GaugeAcc;
-use crate::accumulate::step_series::Place;
-use crate::between_steps::accumulator::{OTHERS, OutsideRecord, other};
+use crate::accumulate::step_series::StepIndex;
+use crate::between_steps::accumulator::{BetweenRecord, OTHERS, other};
 use crate::loaders::batches::{OUTSIDE, Waits};
 use crate::phases::PhaseKey;
 use crate::phases::observe::clamp;
@@ -20,7 +20,7 @@ use crate::step_view::place::{Node, Role};
 use crate::step_view::{Fold, Seen, Target};
 use crate::steps::PhaseTime;
 use crate::steps::step_point::StepPoint;
-use crate::steps::warmup_sections::EarlyStep;
+use crate::steps::warmup_sections::WarmupStep;
 
 impl Fold {
     /// Adds the spans of `members`, which are those of `anchor` in time order and the steps directly inside
@@ -34,7 +34,7 @@ impl Fold {
         let step_mode = (window.role == Role::Step).then(|| self.mode_of(root, &window, anchor));
         let mode = step_mode.map(|mode| mode as usize);
         self.is_outside = trace.is_ours && window.role == Role::Outside;
-        self.place = mode.and_then(|_| place_of(root));
+        self.place = mode.and_then(|_| step_index_of(root));
         self.is_early = self.is_whole
             && target.sections.tree().cut() == UNCUT
             && mode
@@ -197,7 +197,7 @@ impl Fold {
         if self.nets.is_empty() && !(is_step && (says(Figure::AllocBytes) || says(Figure::FreeBytes))) {
             return;
         }
-        let step = mode.zip(place_of(root)).map(|(mode, place)| (mode as usize, place));
+        let step = mode.zip(step_index_of(root)).map(|(mode, place)| (mode as usize, place));
         target.held.add(step, window.end_ns, &mut self.nets, target.sections.tree(), target.bounds);
     }
 
@@ -317,7 +317,7 @@ impl Fold {
         let Some(place) = self.place.filter(|_| self.is_early) else { return };
         let Self { parts, spent, own_ns, .. } = self;
         spent.iter().for_each(|(path, ns)| parts.add(path, |part| part.with_exposed(ns)));
-        let mut step = EarlyStep::one(window.duration_ns(), *own_ns);
+        let mut step = WarmupStep::one(window.duration_ns(), *own_ns);
         let tree = target.sections.tree();
         parts.drain().for_each(|(path, part)| step.add(tree.id(path), &part));
         if let Some(steps) = target.early.get_mut(mode as usize) {
@@ -360,7 +360,7 @@ impl Fold {
     fn outside(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {
         if wait_ns > 0 {
             let point = StepPoint { wait_ns, ..StepPoint::default() };
-            target.point(root.mode, place_of(root), &point);
+            target.point(root.mode, step_index_of(root), &point);
         }
         let Some(instance) = &mut target.instance else { return };
         let mut exposed: Vec<(PhaseKey, u64)> = self
@@ -371,7 +371,7 @@ impl Fold {
             .map(|(slot, sum)| (self.slots.key(slot as u16).clone(), sum.exposed_ns))
             .collect();
         exposed.sort_unstable();
-        let record = OutsideRecord {
+        let record = BetweenRecord {
             start_ns: window.start_ns,
             end_ns: window.end_ns,
             trace: trace.id,
@@ -407,8 +407,8 @@ impl Fold {
 }
 
 /// Where a step is in a series, if it has a number.
-fn place_of(root: &Span) -> Option<Place> {
-    root.amount(Figure::Step).map(|step| Place { epoch: root.amount(Figure::Epoch), step })
+fn step_index_of(root: &Span) -> Option<StepIndex> {
+    root.amount(Figure::Step).map(|step| StepIndex { epoch: root.amount(Figure::Epoch), step })
 }
 
 /// The loader that makes a batch: as the batch says, else by its name.

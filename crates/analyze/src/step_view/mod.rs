@@ -12,21 +12,21 @@ use stepscope_model::{Completeness, Figure, Span, Trace};
 
 use crate::accumulate::Merge;
 use crate::config::Bounds;
-use crate::exemplars::Examples;
-use crate::memory::retained::{Held, Nets};
+use crate::exemplars::Exemplars;
+use crate::memory::retained::{NetAllocations, RetainedMemory};
 use crate::step_view::forest::{Forest, NONE};
-use crate::steps::warmup_sections::{EarlySteps, Part};
+use crate::steps::warmup_sections::{Part, WarmupSections};
 
 use crate::accumulate::path_sums::ByPath;
-use crate::accumulate::step_series::{Place, Points};
-use crate::phases::exposed_time::{Joined, Member, Sweep, Turn};
+use crate::accumulate::step_series::{Points, StepIndex};
+use crate::phases::exposed_time::{BlockedOn, Member, PollSlice, Sweep};
 use crate::phases::phase_point::PhasePoint;
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
 use crate::sections::SectionAcc;
 use crate::steps::StepRecord;
-use crate::steps::slowest::Slow;
+use crate::steps::slowest::SlowestSteps;
 use crate::steps::step_point::StepPoint;
-use crate::steps::values::Said;
+use crate::steps::values::RecordedValue;
 
 use crate::step_view::phase_slots::{SlotSum, Slots};
 use crate::step_view::place::{Node, Role};
@@ -58,9 +58,9 @@ pub(crate) struct Fold {
     pub(crate) sweep_members: Vec<Member>,
     pub(crate) sweep_nodes: Vec<u32>,
     /// When those of the sweep ran that were suspended.
-    pub(crate) turns: Vec<Turn>,
+    pub(crate) poll_slices: Vec<PollSlice>,
     /// What the driving thread of the group at hand waited for on other threads.
-    pub(crate) joins: Vec<Joined>,
+    pub(crate) joins: Vec<BlockedOn>,
     pub(crate) exposed: Vec<u64>,
     pub(crate) paths: crate::critical_path::observe::Paths,
     pub(crate) workers: Vec<crate::phases::workers::Worked>,
@@ -80,12 +80,12 @@ pub(crate) struct Fold {
     /// Exposed time of the step at hand by section.
     pub(crate) spent: ByPath<u64>,
     /// Where the step at hand is, if it has a number.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<StepIndex>,
     /// Whether it is kept with what its sections take: their parts in it, and the time of its own on the critical path.
     pub(crate) is_early: bool,
     pub(crate) parts: ByPath<Part>,
     pub(crate) own_ns: u64,
-    pub(crate) nets: Nets,
+    pub(crate) nets: NetAllocations,
     /// Whether every span of the trace at hand was read, so that own times and phases are known.
     pub(crate) is_whole: bool,
     /// Whether the group at hand is outside of steps, in a trace of ours.
@@ -248,7 +248,7 @@ impl Fold {
                 let of = |span: Option<&Span>| span.and_then(|span| span.amount(figure));
                 of(anchor).or_else(|| of(own))
             };
-            let said = Said {
+            let said = RecordedValue {
                 epoch: figure(Figure::Epoch),
                 step: figure(Figure::Step),
                 start_ns: anchor.map_or(0, |span| span.start_ns),
@@ -272,10 +272,10 @@ pub(crate) struct Target<'a> {
     pub(crate) orphans: &'a mut crate::sections::Sections,
     pub(crate) series: &'a mut [Points<StepPoint>; 3],
     pub(crate) phase_series: &'a mut [Points<PhasePoint>; 3],
-    pub(crate) held: &'a mut Held,
-    pub(crate) early: &'a mut [EarlySteps; 3],
-    pub(crate) examples: &'a mut [Examples; 3],
-    pub(crate) slow: &'a mut [Slow; 3],
+    pub(crate) held: &'a mut RetainedMemory,
+    pub(crate) early: &'a mut [WarmupSections; 3],
+    pub(crate) examples: &'a mut [Exemplars; 3],
+    pub(crate) slow: &'a mut [SlowestSteps; 3],
     pub(crate) waits: &'a mut crate::loaders::batches::Waits,
     pub(crate) named_waits: &'a mut crate::loaders::batches::NamedWaits,
     pub(crate) windows: &'a mut [crate::critical_path::WindowSums],
@@ -304,7 +304,7 @@ impl Target<'_> {
         self.instance.as_mut()?.outside.waits(node.thread, self.bounds.threads)
     }
 
-    pub(crate) fn point(&mut self, mode: Mode, place: Option<Place>, point: &StepPoint) {
+    pub(crate) fn point(&mut self, mode: Mode, place: Option<StepIndex>, point: &StepPoint) {
         if let (Some(place), Some(series)) = (place, self.series.get_mut(mode as usize)) {
             series.add(place, point, self.bounds.points);
         }

@@ -8,7 +8,7 @@ use stepscope_model::{Figure, PhaseTag, Poll, Span, Trace};
 
 use crate::critical_path::observe::running;
 use crate::sections::Sections;
-use crate::sections::paths::{MAX_NAME_BYTES, Place, ROOT, shorten};
+use crate::sections::paths::{MAX_NAME_BYTES, ROOT, PathSlot, shorten};
 use crate::step_view::Fold;
 use crate::step_view::forest::NONE;
 use crate::step_view::phase_slots::{ABSENT, Slots, known};
@@ -406,7 +406,7 @@ fn path(
     name: &str,
     parent: Option<&Around>,
     (sections, last): (&mut Sections, u32),
-) -> (Place, u16) {
+) -> (PathSlot, u16) {
     match parent {
         Some(parent) if !starts => (sections.child_like(last, Some(parent.path), name), ABSENT),
         None if !span.parent_path.is_empty() => {
@@ -425,7 +425,7 @@ fn own_phase(
     trace: &Trace,
     span: &Span,
     name: &str,
-    place: Place,
+    place: PathSlot,
     sections: &Sections,
     slots: &mut Slots,
 ) -> u16 {

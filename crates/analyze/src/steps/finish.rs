@@ -7,7 +7,7 @@ use stepscope_core::Mode;
 
 use crate::accumulate::distribution::RunDist;
 use crate::accumulate::earliest;
-use crate::accumulate::saturate::{narrow, share};
+use crate::accumulate::saturate::{saturate, share};
 use crate::config::Config;
 use crate::phases::PhaseKey;
 use crate::run::{Instance, RunAcc};
@@ -134,7 +134,7 @@ fn summary(
         sums.merge(&steps.sums, config.bounds.custom_phases);
         warmup.steps = warmup.steps.saturating_add(steps.warmup_steps);
         warmup.max_per_instance = warmup.max_per_instance.max(steps.warmup_steps);
-        warmup.total_ns = warmup.total_ns.saturating_add(narrow(steps.warmup_ns));
+        warmup.total_ns = warmup.total_ns.saturating_add(saturate(steps.warmup_ns));
         whole_all.0 = whole_all.0.saturating_add(steps.warmup_whole.0);
         whole_all.1 = whole_all.1.saturating_add(steps.warmup_whole.1);
         range = (earliest(range.0, steps.smallest), range.1.max(steps.largest));
@@ -152,20 +152,20 @@ fn summary(
         numbers: numbering.kind,
         whole_all: WholeSteps {
             steps: whole_all.0.saturating_add(sums.whole_steps),
-            total_ns: narrow(whole_all.1.saturating_add(sums.whole_ns)),
+            total_ns: saturate(whole_all.1.saturating_add(sums.whole_ns)),
         },
         whole_warmup: WholeSteps::default(),
-        whole: WholeSteps { steps: sums.whole_steps, total_ns: narrow(sums.whole_ns) },
+        whole: WholeSteps { steps: sums.whole_steps, total_ns: saturate(sums.whole_ns) },
         phases: phases(&sums, sums.whole_ns),
         unattributed_ns: sums
             .phases
             .iter()
             .find(|(key, _)| **key == PhaseKey::Absent)
-            .map_or(0, |(_, time)| narrow(time.exposed_ns)),
+            .map_or(0, |(_, time)| saturate(time.exposed_ns)),
         quick_without_waiting_ns: sums.without_waiting.0.quantile(1, 100),
         quick_without_preparation_ns: sums.without_preparation.0.quantile(1, 100),
         input_between_ns: 0,
-        steady_ns: narrow(steady_ns),
+        steady_ns: saturate(steady_ns),
         throughput: throughput_of(instances, &sums),
         slowest: sums.slowest.iter().map(slow_step).collect(),
         slowest_together: sums.slowest.iter().map(|record| (1, record.duration_ns())).collect(),
@@ -190,11 +190,11 @@ fn row(key: &PhaseKey, time: &PhaseTime, whole_ns: u128) -> Option<PhaseRow> {
     Some(PhaseRow {
         phase: key.name()?,
         spans: time.spans,
-        exposed_ns: narrow(time.exposed_ns),
+        exposed_ns: saturate(time.exposed_ns),
         exposed_share: share(time.exposed_ns, whole_ns),
-        total_ns: narrow(time.total_ns),
+        total_ns: saturate(time.total_ns),
         total_share: share(time.total_ns, whole_ns),
-        self_ns: narrow(time.self_ns),
+        self_ns: saturate(time.self_ns),
     })
 }
 
@@ -216,7 +216,7 @@ fn throughput_of(instances: &BTreeMap<&Instance, SteadySteps>, sums: &StepSums) 
 pub(crate) fn throughput(sums: &StepSums) -> Throughput {
     let elapsed_ns = sums.first_ns.zip(sums.last_ns).map_or(0, |(first, last)| last.saturating_sub(first));
     let is_known = |work: &Work| work.steps > 0 && work.untold == 0;
-    let amount = |work: &Work| is_known(work).then(|| narrow(work.amount));
+    let amount = |work: &Work| is_known(work).then(|| saturate(work.amount));
     let per = |amount: u128, ns: u128| (ns > 0).then(|| amount as f64 / (ns as f64 / 1e9));
     let by_steps = |work: &Work| if work.steps > 0 { per(work.amount, work.duration_ns) } else { None };
     let by_clock = |work: &Work| if is_known(work) { per(work.amount, elapsed_ns.into()) } else { None };

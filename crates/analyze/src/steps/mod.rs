@@ -21,11 +21,11 @@ use stepscope_core::Phase;
 use stepscope_core::identity::TraceId;
 
 use crate::accumulate::distribution::{Dist, StepDist};
-use crate::accumulate::step_series::Place;
+use crate::accumulate::step_series::StepIndex;
 use crate::accumulate::{Merge, accumulate, earliest};
 use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
 use crate::phases::{PhaseKey, PhaseMap};
-use crate::steps::slowest::Slow;
+use crate::steps::slowest::SlowestSteps;
 
 /// The phases in which a step waits for its batch, or makes it itself.
 pub(crate) const WAITING: &[Phase] = &[Phase::DataLoading, Phase::DataWait];
@@ -73,8 +73,8 @@ impl StepRecord {
     }
 
     /// Where it is in a series, if it has a number.
-    pub(crate) fn place(&self) -> Option<Place> {
-        self.step.map(|step| Place { epoch: self.epoch, step })
+    pub(crate) fn place(&self) -> Option<StepIndex> {
+        self.step.map(|step| StepIndex { epoch: self.epoch, step })
     }
 
     /// Its duration without the time exposed in `phases`.
@@ -210,7 +210,7 @@ pub(crate) struct StepAcc {
 impl StepAcc {
     /// Adds one step. What is not kept singly goes to `slow` as well: warm-up, which is told from what is kept, is not
     /// to crowd out the rest there.
-    pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize, slow: &mut Slow) {
+    pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize, slow: &mut SlowestSteps) {
         let is_full = self.kept.len() >= WARMUP_STEPS;
         if is_full && self.kept.last().is_some_and(|last| last <= record) {
             self.folded.add(record, custom_phases);
@@ -228,7 +228,7 @@ impl StepAcc {
     }
 
     /// Adds every step of `other`.
-    pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize, slow: &mut Slow) {
+    pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize, slow: &mut SlowestSteps) {
         self.folded.merge(&other.folded, custom_phases);
         other.kept.iter().for_each(|record| self.add(record, custom_phases, slow));
     }

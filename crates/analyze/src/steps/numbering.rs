@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use crate::accumulate::Merge;
-use crate::accumulate::step_series::{Place, Points};
+use crate::accumulate::step_series::{Points, StepIndex};
 use crate::run::RunAcc;
 use crate::summary::StepNumbers;
 
@@ -69,7 +69,7 @@ impl Numbering {
     }
 
     /// The number of a place.
-    pub(crate) fn number(&self, place: Place) -> u64 {
+    pub(crate) fn number(&self, place: StepIndex) -> u64 {
         self.at(place.epoch.unwrap_or(0), place.step)
     }
 

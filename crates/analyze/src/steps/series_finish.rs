@@ -3,7 +3,7 @@
 use stepscope_core::Mode;
 
 use crate::accumulate::gauge::GaugeAcc;
-use crate::accumulate::saturate::narrow;
+use crate::accumulate::saturate::saturate;
 use crate::run::RunAcc;
 use crate::steps::numbering::Numbering;
 use crate::steps::values::ValueAcc;
@@ -34,19 +34,18 @@ pub(crate) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<S
 pub(crate) fn phases(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<PhaseSeries> {
     let series = run.phase_series.get(mode as usize).filter(|series| !series.points.is_empty())?;
     let points = numbering.told(series, |step, point| {
-        let exposed = point
-            .exposed
-            .iter()
-            .filter_map(|(phase, time)| Some(PhaseTime { phase: phase.name()?, exposed_ns: narrow(time.0) }));
+        let exposed = point.exposed.iter().filter_map(|(phase, time)| {
+            Some(PhaseTime { phase: phase.name()?, exposed_ns: saturate(time.0) })
+        });
         let exposed: Vec<PhaseTime> = exposed.collect();
-        let total_ns = narrow(point.total_ns);
+        let total_ns = saturate(point.total_ns);
         let known_ns = exposed.iter().fold(0u64, |sum, time| sum.saturating_add(time.exposed_ns));
         PhasePoint {
             step,
             steps: point.steps,
             total_ns,
             unattributed_ns: total_ns.saturating_sub(known_ns),
-            input_before_ns: point.input_before_ns.map(narrow),
+            input_before_ns: point.input_before_ns.map(saturate),
             exposed,
         }
     });
@@ -70,7 +69,7 @@ pub(crate) fn values(run: &RunAcc, numbering: &Numbering) -> Vec<ValueSeries> {
 
 fn gauge(acc: &GaugeAcc) -> Gauge {
     let mean = acc.sum.checked_div(acc.count.into()).unwrap_or(0);
-    Gauge { count: acc.count, min: acc.min, max: acc.max, mean: narrow(mean) }
+    Gauge { count: acc.count, min: acc.min, max: acc.max, mean: saturate(mean) }
 }
 
 fn value(step: u64, acc: &ValueAcc) -> ValuePoint {

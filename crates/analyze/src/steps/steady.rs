@@ -1,7 +1,7 @@
 //! The steps of one process in one mode, warm-up told from the rest.
 
 use crate::accumulate::distribution::StepDist;
-use crate::accumulate::step_series::Place;
+use crate::accumulate::step_series::StepIndex;
 use crate::steps::StepSums;
 
 /// The steps of one (instance, mode), warm-up told.
@@ -18,7 +18,7 @@ pub(crate) struct SteadySteps {
     /// Start of the first steady step.
     pub(crate) first_ns: Option<u64>,
     /// Place of the first steady step, where there was a warm-up.
-    pub(crate) first_place: Option<Place>,
+    pub(crate) first_place: Option<StepIndex>,
 }
 
 impl SteadySteps {

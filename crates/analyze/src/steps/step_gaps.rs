@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use stepscope_core::Mode;
 
-use crate::accumulate::saturate::narrow;
+use crate::accumulate::saturate::saturate;
 use crate::accumulate::step_series::numbers;
 use crate::run::RunAcc;
 use crate::steps::numbering::Numbers;
@@ -46,7 +46,7 @@ fn of(run: &RunAcc, all: &Numbers, mode: Mode, first: u64) -> Vec<Pause> {
             let from = others.partition_point(|&(other_ns, _)| other_ns < start_ns);
             let meanwhile = others.iter().skip(from).take_while(|&&(other_ns, _)| other_ns < next_ns);
             let steps_ns = meanwhile.fold(sum_ns, |sum, &(_, ns)| sum.saturating_add(ns)) / processes;
-            let pause_ns = next_ns.saturating_sub(start_ns).saturating_sub(narrow(steps_ns));
+            let pause_ns = next_ns.saturating_sub(start_ns).saturating_sub(saturate(steps_ns));
             Pause { step, step_numbers: numbers(series.shift), start_ns, pause_ns }
         })
         .filter(|pause| pause.pause_ns > 0)

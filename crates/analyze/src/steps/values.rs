@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::TraceId;
 
-use crate::accumulate::step_series::{Place, Points};
+use crate::accumulate::step_series::{Points, StepIndex};
 use crate::accumulate::{Merge, accumulate, keep_smallest};
 use crate::sections::paths::shorten;
 
@@ -36,7 +36,7 @@ impl Ord for Real {
 
 /// When a value was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct RecordedValue {
     pub(crate) epoch: Option<u64>,
     pub(crate) step: Option<u64>,
     pub(crate) start_ns: u64,
@@ -52,12 +52,12 @@ pub(crate) struct ValueAcc {
     sum: i128,
     pub(crate) min: Real,
     pub(crate) max: Real,
-    pub(crate) last: (Said, Real),
+    pub(crate) last: (RecordedValue, Real),
 }
 
 impl ValueAcc {
     /// One finite value.
-    fn of(value: f64, said: Said) -> Self {
+    fn of(value: f64, said: RecordedValue) -> Self {
         // Adding 0 turns −0 into 0, which are one value.
         let value = value + 0.0;
         let sum = (value.clamp(-CLAMP, CLAMP) * f64::powi(2.0, FRACTION_BITS)).round() as i128;
@@ -91,7 +91,7 @@ pub(crate) struct Values {
 
 impl Values {
     /// Adds one value.
-    pub(crate) fn add(&mut self, name: &str, value: f64, said: Said, names: usize, points: usize) {
+    pub(crate) fn add(&mut self, name: &str, value: f64, said: RecordedValue, names: usize, points: usize) {
         let name = shorten(name);
         if !self.tracks.contains_key(name) {
             self.tracks.insert(name.into(), ValueTrack::default());
@@ -104,7 +104,7 @@ impl Values {
         }
         let value = ValueAcc::of(value, said);
         match said.step {
-            Some(step) => track.points.add(Place { epoch: said.epoch, step }, &value, points),
+            Some(step) => track.points.add(StepIndex { epoch: said.epoch, step }, &value, points),
             None => track.elsewhere.absorb(&Some(value)),
         }
     }
@@ -126,8 +126,8 @@ impl Values {
 mod tests {
     use super::*;
 
-    fn said(step: u64) -> Said {
-        Said { epoch: None, step: Some(step), start_ns: step, trace: [0; 16], span: 1 }
+    fn said(step: u64) -> RecordedValue {
+        RecordedValue { epoch: None, step: Some(step), start_ns: step, trace: [0; 16], span: 1 }
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
         let fold = |order: &[usize]| {
             let mut values_of = Values::default();
             for &i in order {
-                values_of.add("loss", values[i], Said { step: Some(0), ..said(i as u64) }, 8, 8);
+                values_of.add("loss", values[i], RecordedValue { step: Some(0), ..said(i as u64) }, 8, 8);
             }
             values_of.tracks["loss"].points.points[&(0, 0)].clone()
         };

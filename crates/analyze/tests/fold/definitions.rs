@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stepscope_analyze::critical_path::{Member, NO_PARENT, Piece, Stint, Walk};
+use stepscope_analyze::critical_path::{Member, NO_PARENT, Piece, RunInterval, Walk};
 use stepscope_core::{Mode, Phase, PhaseClass};
 use stepscope_model::{Figure, Link, PhaseTag, Poll, Span, Trace};
 
@@ -247,12 +247,12 @@ fn path(trace: &Trace, root: &Span) -> Vec<Piece> {
             }
         })
         .collect();
-    let stints: Vec<Stint> = trace
+    let run_intervals: Vec<RunInterval> = trace
         .spans
         .iter()
         .zip(0..)
         .flat_map(|(span, member)| trace.polls(span.polls).iter().map(move |poll| (member, poll)))
-        .map(|(member, poll)| Stint {
+        .map(|(member, poll)| RunInterval {
             member,
             start_ns: poll.start_ns,
             end_ns: poll.end_ns,
@@ -262,7 +262,7 @@ fn path(trace: &Trace, root: &Span) -> Vec<Piece> {
         .collect();
     let (mut pieces, mut standing) = (Vec::new(), Vec::new());
     let root = place(root.id).unwrap() as u32;
-    Walk::default().run_with(&members, &stints, root, &mut pieces, &mut standing);
+    Walk::default().run_with(&members, &run_intervals, root, &mut pieces, &mut standing);
     pieces
 }
 

@@ -35,7 +35,7 @@ fn slow_steps_at_the_start_are_warm_up() {
 }
 
 /// Of so many steps of a process, which take 7 ms and up to 70 µs more, which is less than a bucket is wide.
-fn narrow(rank: i64, count: u64) -> (Vec<Trace>, Vec<u64>) {
+fn saturate(rank: i64, count: u64) -> (Vec<Trace>, Vec<u64>) {
     let times: Vec<u64> = (0..count).map(|number| 7_000_000 + mix(number) % 70_001).collect();
     let resource = process(rank);
     let step = |(number, ns): (u64, &u64)| {
@@ -59,7 +59,7 @@ fn middles(times: &[u64]) -> (Option<u64>, Option<u64>) {
 
 #[test]
 fn steady_steps_have_the_deviation_that_they_have() {
-    let (traces, times) = narrow(0, 10_000);
+    let (traces, times) = saturate(0, 10_000);
     let summary = summarise(&traces);
     let mode = summary.mode(Mode::Train).unwrap();
     assert_eq!((mode.warmup.steps, mode.steady.is_exact), (0, true));
@@ -69,7 +69,7 @@ fn steady_steps_have_the_deviation_that_they_have() {
     let of_rank = summary.instances[0].steps;
     assert_eq!((of_rank.p50, of_rank.mad, of_rank.is_exact), (mode.steady.p50, mode.steady.mad, true));
     // Two ranks, in parts that were written and merged in another order.
-    let (others, more) = narrow(1, 10_000);
+    let (others, more) = saturate(1, 10_000);
     let parts = [&others[5_000..], &traces[..7_000], &others[..5_000], &traces[7_000..]];
     let mut merged = Partial::new(Config::default());
     for part in parts {
@@ -84,7 +84,7 @@ fn steady_steps_have_the_deviation_that_they_have() {
 
 #[test]
 fn a_deviation_that_times_are_too_coarse_for_is_not_known() {
-    let (traces, times) = narrow(0, 17_000);
+    let (traces, times) = saturate(0, 17_000);
     let steady = summarise(&traces).mode(Mode::Train).unwrap().steady;
     assert_eq!((steady.mad, steady.robust_cv, steady.is_exact), (None, None, false));
     assert!(steady.p50.unwrap().abs_diff(middles(&times).0.unwrap()) < 7_000_000 * 55 / 10_000);

@@ -30,9 +30,13 @@ fn walk(members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
     walk_with(Walk::default(), members, &[])
 }
 
-fn walk_with(mut walk: Walk, members: &[Member], stints: &[Stint]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
+fn walk_with(
+    mut walk: Walk,
+    members: &[Member],
+    run_intervals: &[RunInterval],
+) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
     let (mut pieces, mut standing) = (Vec::new(), Vec::new());
-    walk.run_with(members, stints, 0, &mut pieces, &mut standing);
+    walk.run_with(members, run_intervals, 0, &mut pieces, &mut standing);
     (pieces.iter().map(|piece| (piece.member, piece.start_ns, piece.end_ns)).collect(), standing)
 }
 
@@ -80,7 +84,7 @@ fn places(longest: usize) -> impl Strategy<Value = Vec<Member>> {
 }
 
 /// The same on few threads of one process, many suspended, of some of which it is known when they ran.
-fn polled(longest: usize) -> impl Strategy<Value = (Vec<Member>, Vec<Stint>)> {
+fn polled(longest: usize) -> impl Strategy<Value = (Vec<Member>, Vec<RunInterval>)> {
     let place = (prop::option::weighted(0.9, 1i64..3), prop::bool::weighted(0.6));
     let ran = (
         any::<prop::sample::Index>(),
@@ -98,20 +102,20 @@ fn polled(longest: usize) -> impl Strategy<Value = (Vec<Member>, Vec<Stint>)> {
             let member = &members[at];
             let (start_ns, end_ns) =
                 (start_ns.max(member.start_ns), (start_ns + length_ns).min(member.end_ns));
-            let stint = Stint { member: at as u32, start_ns, end_ns, thread, is_whole };
+            let stint = RunInterval { member: at as u32, start_ns, end_ns, thread, is_whole };
             (member.is_suspended && start_ns < end_ns).then_some(stint)
         };
-        let mut stints: Vec<Stint> = ran.into_iter().filter_map(stint).collect();
-        stints.sort_by_key(|stint| (stint.member, stint.start_ns, stint.end_ns));
-        (members, stints)
+        let mut run_intervals: Vec<RunInterval> = ran.into_iter().filter_map(stint).collect();
+        run_intervals.sort_by_key(|stint| (stint.member, stint.start_ns, stint.end_ns));
+        (members, run_intervals)
     })
 }
 
 proptest! {
     #[test]
-    fn the_path_is_the_greatest_of_all_chains_of_suspended_sections((members, stints) in polled(8)) {
-        let (pieces, _) = walk_with(Walk::default(), &members, &stints);
-        prop_assert_eq!(pieces, search::path_with(&members, &stints));
+    fn the_path_is_the_greatest_of_all_chains_of_suspended_sections((members, run_intervals) in polled(8)) {
+        let (pieces, _) = walk_with(Walk::default(), &members, &run_intervals);
+        prop_assert_eq!(pieces, search::path_with(&members, &run_intervals));
     }
 
     #[test]
@@ -288,11 +292,11 @@ fn many_overlapping_children_of_a_hostile_trace_are_walked_at_once() {
 }
 
 /// What the members of a fixture are on the path, and which kind of edge it needs for that.
-type Fixture = (Edge, Vec<Member>, Vec<Stint>, &'static [(u32, u64, u64)]);
+type Fixture = (Edge, Vec<Member>, Vec<RunInterval>, &'static [(u32, u64, u64)]);
 
 /// A time in which a member ran on the first thread.
-fn stint(member: u32, start_ns: u64, end_ns: u64) -> Stint {
-    Stint { member, start_ns, end_ns, thread: Some(1), is_whole: true }
+fn stint(member: u32, start_ns: u64, end_ns: u64) -> RunInterval {
+    RunInterval { member, start_ns, end_ns, thread: Some(1), is_whole: true }
 }
 
 /// A step that needs each kind of edge.
@@ -416,10 +420,10 @@ fn each_kind_of_edge_is_needed() {
     let between = linked::tests::EDGES.map(|fixture| fixture.0);
     let edges: Vec<Edge> = fixtures.iter().map(|fixture| fixture.0).chain(between).collect();
     assert_eq!(edges, Edge::ALL);
-    for (edge, members, stints, expected) in fixtures {
-        let path = |walk: Walk| walk_with(walk, &members, &stints).0;
+    for (edge, members, run_intervals, expected) in fixtures {
+        let path = |walk: Walk| walk_with(walk, &members, &run_intervals).0;
         assert_eq!(path(Walk::default()), expected, "{edge:?}");
-        assert_eq!(search::path_with(&members, &stints), expected, "{edge:?}");
+        assert_eq!(search::path_with(&members, &run_intervals), expected, "{edge:?}");
         assert_ne!(path(Walk::without(edge)), expected, "{edge:?}");
         let needed = match edge {
             Edge::Polls => Edge::Suspended,
@@ -549,7 +553,7 @@ fn suspended_sections_that_took_turns_on_a_thread_are_on_the_path_in_turn() {
         suspended(member(90, 950, 0, 3)),
         on(1, member(600, 700, 2, 4)), // called by the second one
     ];
-    let mut stints = vec![
+    let mut run_intervals = vec![
         stint(1, 0, 100),
         stint(1, 400, 500),
         stint(1, 900, 1000),
@@ -557,13 +561,13 @@ fn suspended_sections_that_took_turns_on_a_thread_are_on_the_path_in_turn() {
         stint(2, 500, 850),
         stint(2, 940, 950),
     ];
-    let walk = |members: &[Member], stints: &[Stint]| {
-        let pieces = walk_with(Walk::default(), members, stints).0;
-        assert_eq!(pieces, search::path_with(members, stints));
+    let walk = |members: &[Member], run_intervals: &[RunInterval]| {
+        let pieces = walk_with(Walk::default(), members, run_intervals).0;
+        assert_eq!(pieces, search::path_with(members, run_intervals));
         pieces
     };
     // While nobody ran, the one that ended last waited for something else.
-    let turns = [
+    let poll_slices = [
         (1, 850, 1000),
         (2, 700, 850),
         (3, 600, 700),
@@ -572,27 +576,27 @@ fn suspended_sections_that_took_turns_on_a_thread_are_on_the_path_in_turn() {
         (2, 100, 300),
         (1, 0, 100),
     ];
-    assert_eq!(walk(&members, &stints), turns);
+    assert_eq!(walk(&members, &run_intervals), poll_slices);
     assert_eq!(walk(&members, &[]), [(1, 0, 1000)]);
     // Of the other one it is known that it ran in this time, and not when.
-    stints[4].is_whole = false;
-    assert_eq!(walk(&members, &stints), [(1, 300, 1000), (2, 100, 300), (1, 0, 100)]);
-    stints[4].is_whole = true;
+    run_intervals[4].is_whole = false;
+    assert_eq!(walk(&members, &run_intervals), [(1, 300, 1000), (2, 100, 300), (1, 0, 100)]);
+    run_intervals[4].is_whole = true;
     // What it waits for is the thread on which it goes on.
-    stints[1].thread = Some(2);
-    assert_eq!(walk(&members, &stints), [&turns[..4], &[(1, 0, 500)]].concat());
-    stints[1].thread = None;
-    assert_eq!(walk(&members, &stints), turns);
+    run_intervals[1].thread = Some(2);
+    assert_eq!(walk(&members, &run_intervals), [&poll_slices[..4], &[(1, 0, 500)]].concat());
+    run_intervals[1].thread = None;
+    assert_eq!(walk(&members, &run_intervals), poll_slices);
     // Of itself only when it began to run again: what else ran until its end may have held it up before.
-    stints[1].is_whole = false;
-    stints[1].start_ns = 100;
-    assert_eq!(walk(&members, &stints), turns);
-    stints[1].is_whole = true;
-    assert_eq!(walk(&members, &stints)[4..], [(1, 0, 500)]);
+    run_intervals[1].is_whole = false;
+    run_intervals[1].start_ns = 100;
+    assert_eq!(walk(&members, &run_intervals), poll_slices);
+    run_intervals[1].is_whole = true;
+    assert_eq!(walk(&members, &run_intervals)[4..], [(1, 0, 500)]);
     // One that was never suspended counts whole, but for when the other one ran.
     members[2].is_suspended = false;
-    stints.truncate(3);
-    stints[1] = stint(1, 400, 500);
+    run_intervals.truncate(3);
+    run_intervals[1] = stint(1, 400, 500);
     let whole = [
         (1, 900, 1000),
         (2, 700, 900),
@@ -602,7 +606,7 @@ fn suspended_sections_that_took_turns_on_a_thread_are_on_the_path_in_turn() {
         (2, 100, 400),
         (1, 0, 100),
     ];
-    assert_eq!(walk(&members, &stints), whole);
+    assert_eq!(walk(&members, &run_intervals), whole);
 }
 
 #[test]

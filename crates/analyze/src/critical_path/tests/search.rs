@@ -2,7 +2,7 @@
 //! latest first, is the greatest; the rest of the window is the member's own. Every chain is tried, so that no order of
 //! trying matters; only for few members.
 
-use crate::critical_path::tests::{Member, Stint};
+use crate::critical_path::tests::{Member, RunInterval};
 
 /// A section that may be in a chain, cut to the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +27,7 @@ struct Link {
 /// A window: of whom, and what ran on its thread while it was suspended.
 struct Window<'a> {
     members: &'a [Member],
-    stints: &'a [Stint],
+    run_intervals: &'a [RunInterval],
     at: usize,
     start_ns: u64,
     end_ns: u64,
@@ -42,10 +42,10 @@ pub(crate) fn path(members: &[Member]) -> Vec<(u32, u64, u64)> {
 }
 
 /// The same, where it is known when some members ran.
-pub(crate) fn path_with(members: &[Member], stints: &[Stint]) -> Vec<(u32, u64, u64)> {
+pub(crate) fn path_with(members: &[Member], run_intervals: &[RunInterval]) -> Vec<(u32, u64, u64)> {
     let mut path = Vec::new();
     let own = link(members, 0);
-    follow(members, stints, own, &[], &[], &mut path);
+    follow(members, run_intervals, own, &[], &[], &mut path);
     path.sort_by_key(|piece| std::cmp::Reverse(piece.1));
     path
 }
@@ -98,13 +98,13 @@ fn awaited(members: &[Member], own: &Link, inside: &[usize]) -> Option<Link> {
 /// Goes through a window. Gives what is on the path from there on if it goes back to before the window.
 fn follow(
     members: &[Member],
-    stints: &[Stint],
+    run_intervals: &[RunInterval],
     own: Link,
     guests: &[Link],
     around: &[usize],
     path: &mut Vec<(u32, u64, u64)>,
 ) -> Option<Link> {
-    let window = Window::new(members, stints, own, guests, around);
+    let window = Window::new(members, run_intervals, own, guests, around);
     let mut best = Vec::new();
     window.extend(&mut Vec::new(), &mut best);
     let mut point_ns = own.end_ns;
@@ -126,10 +126,16 @@ fn follow(
 }
 
 impl<'a> Window<'a> {
-    fn new(members: &'a [Member], stints: &'a [Stint], own: Link, guests: &[Link], around: &[usize]) -> Self {
+    fn new(
+        members: &'a [Member],
+        run_intervals: &'a [RunInterval],
+        own: Link,
+        guests: &[Link],
+        around: &[usize],
+    ) -> Self {
         let Link { start_ns, end_ns, member: at, .. } = own;
         let inside = [around, &[at]].concat();
-        let mut window = Self { members, stints, at, start_ns, end_ns, links: Vec::new(), inside };
+        let mut window = Self { members, run_intervals, at, start_ns, end_ns, links: Vec::new(), inside };
         let children = members.iter().enumerate().filter(|(at, child)| {
             child.parent == own.member as u32 && !child.is_detached && *at != own.member
         });
@@ -189,7 +195,7 @@ impl<'a> Window<'a> {
         let invited =
             invited.map(|other| Link { is_guest: true, is_awaited: false, ..earlier(other, later_ns) });
         let invited: Vec<Link> = invited.chain(awaited(self.members, &link, &self.inside)).collect();
-        follow(self.members, self.stints, link, &invited, &self.inside, path)
+        follow(self.members, self.run_intervals, link, &invited, &self.inside, path)
     }
 
     /// Tries every chain that begins with `chain`.
@@ -247,7 +253,7 @@ impl<'a> Window<'a> {
             return Vec::new();
         }
         let earlier = |time_ns: u64| time_ns.saturating_sub(other.moved_ns);
-        let of = |member: usize| self.stints.iter().filter(move |stint| stint.member == member as u32);
+        let of = |member: usize| self.run_intervals.iter().filter(move |stint| stint.member == member as u32);
         let runs: Vec<(u64, u64, Option<i64>)> = if ran.is_suspended {
             let whole = of(other.member).filter(|stint| stint.is_whole);
             whole.map(|stint| (stint.start_ns, stint.end_ns, stint.thread)).collect()

@@ -4,10 +4,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::critical_path::tests::{Member, NO_PARENT, Stint, Walk, member, walk, walk_with};
+use crate::critical_path::tests::{Member, NO_PARENT, RunInterval, Walk, member, walk, walk_with};
 
 /// More sections than a search can try, on few threads, of which most wait for any other.
-fn storms() -> impl Strategy<Value = (Vec<Member>, Vec<Stint>)> {
+fn storms() -> impl Strategy<Value = (Vec<Member>, Vec<RunInterval>)> {
     let index = any::<prop::sample::Index>;
     let times = (0u64..4_000, 0u64..2_000, 0u64..3);
     let place = (0u32..2, prop::option::weighted(0.9, 1i64..5), prop::bool::weighted(0.2), any::<bool>());
@@ -30,12 +30,12 @@ fn storms() -> impl Strategy<Value = (Vec<Member>, Vec<Stint>)> {
             let own = &members[at];
             let start_ns = (own.start_ns + after_ns).min(own.end_ns);
             let end_ns = (start_ns + length_ns).min(own.end_ns);
-            let stint = Stint { member: at as u32, start_ns, end_ns, thread: Some(thread), is_whole };
+            let stint = RunInterval { member: at as u32, start_ns, end_ns, thread: Some(thread), is_whole };
             (own.is_suspended && start_ns < end_ns).then_some(stint)
         };
-        let mut stints: Vec<Stint> = runs.into_iter().filter_map(stint).collect();
-        stints.sort_by_key(|stint| (stint.member, stint.start_ns, stint.end_ns));
-        (members, stints)
+        let mut run_intervals: Vec<RunInterval> = runs.into_iter().filter_map(stint).collect();
+        run_intervals.sort_by_key(|stint| (stint.member, stint.start_ns, stint.end_ns));
+        (members, run_intervals)
     })
 }
 
@@ -50,12 +50,12 @@ fn assert_whole(members: &[Member], pieces: &[(u32, u64, u64)]) {
 
 proptest! {
     #[test]
-    fn whoever_waits_for_whom_pieces_are_exactly_the_window((members, stints) in storms()) {
-        let (pieces, standing) = walk_with(Walk::default(), &members, &stints);
+    fn whoever_waits_for_whom_pieces_are_exactly_the_window((members, run_intervals) in storms()) {
+        let (pieces, standing) = walk_with(Walk::default(), &members, &run_intervals);
         assert_whole(&members, &pieces);
         prop_assert_eq!(standing.len(), members.len());
         // Each section is walked once, and some as often again as there are sections and times in which they ran.
-        prop_assert!(pieces.len() <= 4 * (members.len() + stints.len()), "{} pieces", pieces.len());
+        prop_assert!(pieces.len() <= 4 * (members.len() + run_intervals.len()), "{} pieces", pieces.len());
     }
 }
 

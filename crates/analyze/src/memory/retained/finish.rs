@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stepscope_core::Mode;
 use stepscope_core::path::join;
 
-use crate::accumulate::saturate::narrow_signed;
+use crate::accumulate::saturate::saturate_signed;
 use crate::memory::retained::HeldPoint;
 use crate::run::RunAcc;
 use crate::sections::aggregates::finish::totals;
@@ -184,9 +184,9 @@ fn peak(nets: &Row) -> (usize, i128) {
 fn figures(nets: &Row, steps: &[u64]) -> HeldFigures {
     let (at, bytes) = peak(nets);
     HeldFigures {
-        first_bytes: nets.first().copied().map_or(0, narrow_signed),
-        last_bytes: held(nets).last().map_or(0, narrow_signed),
-        peak_bytes: narrow_signed(bytes),
+        first_bytes: nets.first().copied().map_or(0, saturate_signed),
+        last_bytes: held(nets).last().map_or(0, saturate_signed),
+        peak_bytes: saturate_signed(bytes),
         peak_step: steps.get(at).copied().unwrap_or(0),
     }
 }
@@ -205,10 +205,10 @@ fn written(mode: Mode, shift: u32, steps: Vec<u64>, mut rows: Vec<Shown>, tree: 
     let points = steps.iter().zip(&all).zip(held(&all).zip(held(&other))).enumerate();
     let points = points.map(|(at, ((&step, &net), (sum, other)))| Point {
         step,
-        net_bytes: narrow_signed(net),
-        held_bytes: narrow_signed(sum),
-        sections: by_section.iter().map(|row| row.get(at).copied().map_or(0, narrow_signed)).collect(),
-        other_bytes: narrow_signed(other),
+        net_bytes: saturate_signed(net),
+        held_bytes: saturate_signed(sum),
+        sections: by_section.iter().map(|row| row.get(at).copied().map_or(0, saturate_signed)).collect(),
+        other_bytes: saturate_signed(other),
     });
     HeldSeries {
         mode,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::accumulate::Merge;
 use crate::accumulate::path_sums::ByPath;
-use crate::accumulate::step_series::{Place, Points};
+use crate::accumulate::step_series::{Points, StepIndex};
 use crate::config::Bounds;
 use crate::sections::paths::PathTree;
 
@@ -18,13 +18,13 @@ const OTHER: u32 = 0;
 
 /// What the sections of one group left allocated. Empty between groups.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Nets {
+pub(crate) struct NetAllocations {
     by_path: ByPath<i128>,
     /// Of sections without a known path.
     pub(crate) unplaced: i128,
 }
 
-impl Nets {
+impl NetAllocations {
     /// Adds what a section left allocated.
     pub(crate) fn add(&mut self, path: u32, net: i128) {
         self.by_path.add(path, |sum| sum.wrapping_add(net));
@@ -106,7 +106,7 @@ impl Merge for HeldPoint {
 /// the others are counted together; and points hold more steps the more sections there are, so that both bounds depend
 /// on the set of sections only.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Held {
+pub(crate) struct RetainedMemory {
     /// Columns by identity; [`OTHER`] is none of them.
     columns: BTreeMap<u64, u32>,
     /// Column of each path of the run, so that paths are looked up once; [`OTHER`] where it is not known yet.
@@ -117,7 +117,7 @@ pub(crate) struct Held {
     elsewhere: Points<HeldPoint>,
 }
 
-impl Held {
+impl RetainedMemory {
     /// The points of a mode's steps.
     pub(crate) fn of_mode(&self, mode: usize) -> Option<&Points<HeldPoint>> {
         self.steps.get(mode).filter(|points| !points.points.is_empty())
@@ -138,9 +138,9 @@ impl Held {
     /// Adds the sections of a group that ended at `until_ns`: of a step where it says so. Leaves `nets` empty.
     pub(crate) fn add(
         &mut self,
-        step: Option<(usize, Place)>,
+        step: Option<(usize, StepIndex)>,
         until_ns: u64,
-        nets: &mut Nets,
+        nets: &mut NetAllocations,
         tree: &PathTree,
         bounds: &Bounds,
     ) {
@@ -153,7 +153,7 @@ impl Held {
         let bound = self.bound(bounds);
         let (points, place) = match step.and_then(|(mode, place)| Some((self.steps.get_mut(mode)?, place))) {
             Some(found) => found,
-            None => (&mut self.elsewhere, Place { epoch: None, step: until_ns }),
+            None => (&mut self.elsewhere, StepIndex { epoch: None, step: until_ns }),
         };
         let (columns, known) = (&self.columns, &self.known);
         points.with(place, bound, |point| {

@@ -14,15 +14,15 @@ fn tree() -> (PathTree, Vec<u32>) {
     (tree, paths)
 }
 
-fn put(held: &mut Held, step: u64, nets: &[(u32, i128)], tree: &PathTree, bounds: &Bounds) {
-    let mut sums = Nets::default();
+fn put(held: &mut RetainedMemory, step: u64, nets: &[(u32, i128)], tree: &PathTree, bounds: &Bounds) {
+    let mut sums = NetAllocations::default();
     nets.iter().for_each(|&(path, net)| sums.add(path, net));
-    held.add(Some((0, Place { epoch: None, step })), step * 10, &mut sums, tree, bounds);
+    held.add(Some((0, StepIndex { epoch: None, step })), step * 10, &mut sums, tree, bounds);
     assert!(sums.is_empty());
 }
 
 /// Every net by (step of the point, identity; 0 for the others).
-fn content(held: &Held) -> BTreeMap<(u64, u64), i128> {
+fn content(held: &RetainedMemory) -> BTreeMap<(u64, u64), i128> {
     let columns = held.columns();
     let points: &Points<HeldPoint> = &held.steps[0];
     let of = |&(_, key): &(u64, u64), point: &HeldPoint| {
@@ -45,7 +45,7 @@ fn those_with_the_smallest_hashes_are_kept_and_the_sum_is_of_all() {
         [(0..20).collect(), (0..20).rev().collect(), (0..20).map(|n| n * 7 % 20).collect()];
     let mut seen = Vec::new();
     for order in orders {
-        let mut held = Held::default();
+        let mut held = RetainedMemory::default();
         for at in order {
             put(&mut held, 4, &[(paths[at], 1 << at)], &tree, &few);
             put(&mut held, 5, &[(paths[at], -1), (paths[19 - at], 3)], &tree, &few);
@@ -65,12 +65,12 @@ fn those_with_the_smallest_hashes_are_kept_and_the_sum_is_of_all() {
 fn more_sections_make_fewer_points() {
     let (tree, paths) = tree();
     let bounds = bounds(100, 40, 16);
-    let mut held = Held::default();
+    let mut held = RetainedMemory::default();
     for step in 0..16 {
         put(&mut held, step, &[(paths[0], 1)], &tree, &bounds);
     }
     assert_eq!((held.steps[0].shift, held.steps[0].points.len()), (0, 16));
-    let mut other = Held::default();
+    let mut other = RetainedMemory::default();
     let all: Vec<(u32, i128)> = paths.iter().map(|&path| (path, 1)).collect();
     put(&mut other, 3, &all, &tree, &bounds);
     let mut merged = other.clone();
@@ -88,7 +88,7 @@ fn more_sections_make_fewer_points() {
 fn what_is_written_is_read_and_knows_no_order() {
     let (tree, paths) = tree();
     let bounds = bounds(100, 1_000, 100);
-    let (mut first, mut second) = (Held::default(), Held::default());
+    let (mut first, mut second) = (RetainedMemory::default(), RetainedMemory::default());
     let nets = [(paths[2], 5), (paths[9], -7), (paths[4], 1 << 90)];
     for at in [0, 1, 2] {
         put(&mut first, at, &[nets[at as usize]], &tree, &bounds);
@@ -96,7 +96,7 @@ fn what_is_written_is_read_and_knows_no_order() {
     }
     let bytes = postcard::to_allocvec(&first).unwrap();
     assert_eq!(bytes, postcard::to_allocvec(&second).unwrap());
-    let read: Held = postcard::from_bytes(&bytes).unwrap();
+    let read: RetainedMemory = postcard::from_bytes(&bytes).unwrap();
     assert_eq!(content(&read), content(&first));
     assert_eq!(postcard::to_allocvec(&read).unwrap(), bytes);
 }
@@ -105,7 +105,7 @@ fn what_is_written_is_read_and_knows_no_order() {
 fn sums_that_come_back_to_zero_are_nothing() {
     let (tree, paths) = tree();
     let bounds = bounds(100, 1_000, 100);
-    let mut held = Held::default();
+    let mut held = RetainedMemory::default();
     put(
         &mut held,
         1,
@@ -138,13 +138,13 @@ fn bytes_cost_no_more_than_they_are_long() {
         series
     };
     let raw = Raw { ids, steps: [series(), series(), series()], elsewhere: series() };
-    let read: Held = postcard::from_bytes(&postcard::to_allocvec(&raw).unwrap()).unwrap();
+    let read: RetainedMemory = postcard::from_bytes(&postcard::to_allocvec(&raw).unwrap()).unwrap();
     assert_eq!(read.columns.len(), 25_000);
     assert_eq!(content(&read)[&(0, 0)], 2);
     assert_eq!(content(&read)[&(0, 24_999 * 7)], 5);
     assert!(read.steps[0].points.values().all(|point| point.nets.capacity() <= 8));
     // Within the bounds from then on, and nothing is lost.
-    let mut held = Held::default();
+    let mut held = RetainedMemory::default();
     held.merge(&read, &Bounds::default());
     assert_eq!((held.columns.len(), held.columns.last_key_value().unwrap().0), (2_048, &(2_047 * 7)));
     assert!(held.steps.iter().all(|series| series.points.len() <= 128));

@@ -1,10 +1,10 @@
-//! How [`Held`] is written: columns by identity, so that equal content has equal bytes whatever order it came in.
+//! How [`RetainedMemory`] is written: columns by identity, so that equal content has equal bytes whatever order it came in.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::accumulate::step_series::Points;
-use crate::memory::retained::{Held, HeldPoint, OTHER};
+use crate::memory::retained::{HeldPoint, OTHER, RetainedMemory};
 
 #[derive(Serialize, Deserialize)]
 struct Wire {
@@ -21,7 +21,7 @@ struct WirePoint {
     nets: Vec<(u32, i128)>,
 }
 
-impl Serialize for Held {
+impl Serialize for RetainedMemory {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut places = vec![0u32; self.columns.len() + 1];
         for (place, &column) in (1u32..).zip(self.columns.values()) {
@@ -44,7 +44,7 @@ impl Serialize for Held {
     }
 }
 
-impl<'de> Deserialize<'de> for Held {
+impl<'de> Deserialize<'de> for RetainedMemory {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire = Wire::deserialize(deserializer)?;
         let mut held = Self::default();

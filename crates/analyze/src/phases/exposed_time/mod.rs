@@ -6,11 +6,11 @@
 //! reading, writing, phases of users) are one class here: a thread that writes inside of its forward pass computes nothing
 //! meanwhile, so nothing hides the writing.
 //!
-//! A section that has nothing open inside it on the thread may be waiting for one of another thread ([`Joined`]): what
+//! A section that has nothing open inside it on the thread may be waiting for one of another thread ([`BlockedOn`]): what
 //! goes to it, or to those around it, is then the other's, as if that ran inside it. But a wait for data stays one, and
 //! a section that synchronizes is for whatever it waits for, of whatever class that is.
 //!
-//! A section of which it is known when it ran ([`Turn`]), or that it hardly did, is suspended between its turns, unless something
+//! A section of which it is known when it ran ([`PollSlice`]), or that it hardly did, is suspended between its turns, unless something
 //! inside it runs.
 //! Then it competes only while nothing else is known to run: while all that is open and not suspended is around it, and
 //! the innermost of these is not in a turn of its own. What is waited for on another thread runs inside its waiter.
@@ -83,7 +83,7 @@ impl Member {
 
 /// A time for which a member that takes turns ran.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct PollSlice {
     pub(crate) member: u32,
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
@@ -91,7 +91,7 @@ pub(crate) struct Turn {
 
 /// For how long a member waited for a section of another thread, which the critical path went through meanwhile.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Joined {
+pub(crate) struct BlockedOn {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     /// Who waited, among the members.
@@ -103,7 +103,7 @@ pub(crate) struct Joined {
 /// What is waited for, by time.
 #[derive(Debug, Clone, Copy)]
 struct Joins<'a> {
-    all: &'a [Joined],
+    all: &'a [BlockedOn],
     /// The first that may not be over yet.
     next: usize,
 }
@@ -111,7 +111,7 @@ struct Joins<'a> {
 impl Joins<'_> {
     /// Gives for each of those from `start_ns` to `end_ns` its index and its time; `start_ns` never falls from call to
     /// call.
-    fn within(&mut self, start_ns: u64, end_ns: u64, mut give: impl FnMut(usize, &Joined, u64)) {
+    fn within(&mut self, start_ns: u64, end_ns: u64, mut give: impl FnMut(usize, &BlockedOn, u64)) {
         while self.all.get(self.next).is_some_and(|joined| joined.end_ns <= start_ns) {
             self.next += 1;
         }
@@ -149,13 +149,13 @@ pub(crate) struct Sweep {
 impl Sweep {
     /// Fills `exposed` with the time that belongs to each member, then to each of `joins`, which are sorted and do not
     /// overlap. The first member is the window itself, so that the sum is its duration. Members are sorted by start
-    /// where they can be (any order is right), and `turns` are those of all who take them. Whether they nest like calls, so
+    /// where they can be (any order is right), and `poll_slices` are those of all who take them. Whether they nest like calls, so
     /// that each has an [`Self::own`] time.
     pub(crate) fn run(
         &mut self,
         members: &[Member],
-        turns: &[Turn],
-        joins: &[Joined],
+        poll_slices: &[PollSlice],
+        joins: &[BlockedOn],
         exposed: &mut Vec<u64>,
     ) -> bool {
         exposed.clear();
@@ -165,7 +165,7 @@ impl Sweep {
         let are_nested = self.nested(members, joins, exposed);
         if !are_nested || members.iter().any(|member| member.takes_turns) {
             exposed.iter_mut().for_each(|slot| *slot = 0);
-            self.concurrent.run(members, turns, joins, exposed);
+            self.concurrent.run(members, poll_slices, joins, exposed);
         }
         are_nested
     }
@@ -176,7 +176,7 @@ impl Sweep {
     }
 
     /// The usual case: spans nest like calls, so that exactly one is innermost. `false` where they do not.
-    fn nested(&mut self, members: &[Member], joins: &[Joined], exposed: &mut [u64]) -> bool {
+    fn nested(&mut self, members: &[Member], joins: &[BlockedOn], exposed: &mut [u64]) -> bool {
         let Some(window) = members.first() else { return true };
         self.stack.clear();
         self.stack.push((0, 0));

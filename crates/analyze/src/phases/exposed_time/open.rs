@@ -3,7 +3,7 @@
 //! than its section is deep.
 
 use crate::phases::exposed_time::ranking::{Ranking, Shape};
-use crate::phases::exposed_time::{Joined, Member, NO_PARENT, Turn, class_of, is_around};
+use crate::phases::exposed_time::{BlockedOn, Member, NO_PARENT, PollSlice, class_of, is_around};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
@@ -30,7 +30,7 @@ struct Event {
 struct State {
     is_open: bool,
     /// Turns that it is in; those of several threads overlap.
-    turns: u32,
+    poll_slices: u32,
     /// What it waits for.
     waits: u32,
     /// In how many of those directly inside it something runs, these included.
@@ -42,7 +42,7 @@ struct State {
 impl State {
     /// Whether it runs itself, as far as is known.
     const fn runs(&self, member: &Member) -> bool {
-        self.is_open && (!member.takes_turns || self.turns > 0)
+        self.is_open && (!member.takes_turns || self.poll_slices > 0)
     }
 
     const fn is_waiting(&self) -> bool {
@@ -92,7 +92,13 @@ pub(crate) struct Concurrent {
 
 impl Concurrent {
     /// As [`crate::phases::exposed_time::Sweep::run`].
-    pub(crate) fn run(&mut self, members: &[Member], turns: &[Turn], joins: &[Joined], exposed: &mut [u64]) {
+    pub(crate) fn run(
+        &mut self,
+        members: &[Member],
+        poll_slices: &[PollSlice],
+        joins: &[BlockedOn],
+        exposed: &mut [u64],
+    ) {
         self.events.clear();
         let mut add = |start_ns: u64, end_ns: u64, member: u32, starts: Change, ends: Change| {
             if start_ns < end_ns {
@@ -103,7 +109,7 @@ impl Concurrent {
         for (member, at) in members.iter().zip(0..) {
             add(member.start_ns, member.end_ns, at, Change::Open, Change::Close);
         }
-        for turn in turns {
+        for turn in poll_slices {
             add(turn.start_ns, turn.end_ns, turn.member, Change::Enter, Change::Leave);
         }
         for (joined, at) in joins.iter().zip(0..) {
@@ -132,7 +138,7 @@ impl Concurrent {
     }
 
     /// Whose the moment is: the place of a member, or behind all of them that of what is joined.
-    fn spender(&self, members: &[Member], joins: &[Joined]) -> Option<usize> {
+    fn spender(&self, members: &[Member], joins: &[BlockedOn]) -> Option<usize> {
         let state = |at: u32| self.states.get(at as usize);
         let waits = |&(waiter, _): &(u32, u32)| {
             state(waiter).is_some_and(|state| state.is_waiting() && state.inside == 0)
@@ -194,8 +200,8 @@ impl Concurrent {
                 match event.change {
                     Change::Open => state.is_open = true,
                     Change::Close => state.is_open = false,
-                    Change::Enter => state.turns += 1,
-                    Change::Leave => state.turns = state.turns.saturating_sub(1),
+                    Change::Enter => state.poll_slices += 1,
+                    Change::Leave => state.poll_slices = state.poll_slices.saturating_sub(1),
                     Change::Wait(joined) => {
                         state.waits += 1;
                         self.joined = Some((at, joined));

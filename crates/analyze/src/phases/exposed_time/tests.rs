@@ -17,9 +17,9 @@ fn run(members: &[Member]) -> Vec<u64> {
 }
 
 /// Of the members, then of what they joined.
-fn run_with(members: &[Member], turns: &[Turn], joins: &[Joined]) -> Vec<u64> {
+fn run_with(members: &[Member], poll_slices: &[PollSlice], joins: &[BlockedOn]) -> Vec<u64> {
     let mut exposed = Vec::new();
-    Sweep::default().run(members, turns, joins, &mut exposed);
+    Sweep::default().run(members, poll_slices, joins, &mut exposed);
     exposed
 }
 
@@ -29,12 +29,12 @@ fn suspended(start_ns: u64, end_ns: u64, parent: u32, rank: u64) -> Member {
 }
 
 /// Of each its member, start and end.
-fn turns<const N: usize>(turns: [(u32, u64, u64); N]) -> [Turn; N] {
-    turns.map(|(member, start_ns, end_ns)| Turn { member, start_ns, end_ns })
+fn poll_slices<const N: usize>(poll_slices: [(u32, u64, u64); N]) -> [PollSlice; N] {
+    poll_slices.map(|(member, start_ns, end_ns)| PollSlice { member, start_ns, end_ns })
 }
 
-fn joined(start_ns: u64, end_ns: u64, waiter: u32, rank: u64) -> Joined {
-    Joined { start_ns, end_ns, waiter, rank }
+fn joined(start_ns: u64, end_ns: u64, waiter: u32, rank: u64) -> BlockedOn {
+    BlockedOn { start_ns, end_ns, waiter, rank }
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn who_synchronizes_waits_for_something_and_who_waits_for_data_waits_for_data() 
 fn what_was_suspended_is_exposed_while_nothing_else_runs() {
     let fetch = |end_ns| suspended(0, end_ns, 0, rank(1, 0));
     let root = member(0, 100, NO_PARENT, NO_PHASE);
-    let ran = turns([(1, 0, 10), (1, 90, 100)]);
+    let ran = poll_slices([(1, 0, 10), (1, 90, 100)]);
     // Hidden behind 10–60, waited for until 90.
     let members = [root, fetch(100), member(10, 60, 0, rank(4, 0))];
     assert_eq!(run_with(&members, &ran, &[]), [0, 50, 50]);
@@ -167,7 +167,7 @@ fn what_was_suspended_is_exposed_while_nothing_else_runs() {
     assert_eq!(run_with(&members, &ran, &[]), [0, 50, 30, 20]);
     // Not while what is around it runs itself.
     let members = [suspended(0, 100, NO_PARENT, NO_PHASE), fetch(100)];
-    assert_eq!(run_with(&members, &turns([(0, 0, 40), (1, 0, 10)]), &[]), [30, 70]);
+    assert_eq!(run_with(&members, &poll_slices([(0, 0, 40), (1, 0, 10)]), &[]), [30, 70]);
     // Of several the highest, which is the innermost of its class.
     let members = [root, fetch(100), suspended(20, 80, 1, rank(1, 1)), suspended(30, 50, 0, rank(4, 0))];
     assert_eq!(run_with(&members, &ran, &[]), [0, 40, 60, 0]);
@@ -183,7 +183,7 @@ fn who_has_something_running_inside_is_not_suspended() {
         suspended(0, 100, 0, rank(0, 0)),
         member(60, 80, 0, rank(4, 0)),
     ];
-    assert_eq!(run_with(&members, &turns([(1, 0, 10), (3, 10, 20)]), &[]), [0, 40, 0, 40, 20]);
+    assert_eq!(run_with(&members, &poll_slices([(1, 0, 10), (3, 10, 20)]), &[]), [0, 40, 0, 40, 20]);
 }
 
 #[test]
@@ -195,12 +195,12 @@ fn what_is_joined_runs() {
     ];
     // Of the window itself, and of one that is suspended for most of that time.
     let joins = [joined(10, 30, 0, rank(4, 1)), joined(50, 70, 2, rank(4, 1))];
-    let ran = turns([(1, 0, 5), (2, 60, 65)]);
+    let ran = poll_slices([(1, 0, 5), (2, 60, 65)]);
     assert_eq!(run_with(&members, &ran, &joins), [0, 60, 0, 20, 20]);
 }
 
 /// The definition, one nanosecond at a time.
-fn by_the_nanosecond(members: &[Member], turns: &[Turn], joins: &[Joined]) -> Vec<u64> {
+fn by_the_nanosecond(members: &[Member], poll_slices: &[PollSlice], joins: &[BlockedOn]) -> Vec<u64> {
     let mut exposed = vec![0; members.len() + joins.len()];
     let active = |index: usize, time: u64| members[index].start_ns <= time && time < members[index].end_ns;
     let is_inside = |inner: usize, outer: usize| {
@@ -213,7 +213,7 @@ fn by_the_nanosecond(members: &[Member], turns: &[Turn], joins: &[Joined]) -> Ve
     for time in members[0].start_ns..members[0].end_ns {
         let open: Vec<usize> = (0..members.len()).filter(|&index| active(index, time)).collect();
         let has_turn = |index: usize| {
-            turns
+            poll_slices
                 .iter()
                 .any(|turn| turn.member as usize == index && (turn.start_ns..turn.end_ns).contains(&time))
         };
@@ -292,23 +292,23 @@ fn forests() -> impl Strategy<Value = Vec<Member>> {
 }
 
 /// Turns of whoever takes them, perhaps at once.
-fn ran(members: &[Member], turns: &[(usize, u64, u64)]) -> Vec<Turn> {
+fn ran(members: &[Member], poll_slices: &[(usize, u64, u64)]) -> Vec<PollSlice> {
     let takers: Vec<usize> = (0..members.len()).filter(|&index| members[index].takes_turns).collect();
     let turn = |&(place, start, length): &(usize, u64, u64)| {
         let taker = *takers.get(place % takers.len().max(1))?;
         let Member { start_ns, end_ns, .. } = members[taker];
         let start_ns = (10 + start).clamp(start_ns, end_ns);
         let end_ns = (start_ns + length).clamp(start_ns, end_ns);
-        Some(Turn { member: taker as u32, start_ns, end_ns })
+        Some(PollSlice { member: taker as u32, start_ns, end_ns })
     };
-    turns.iter().filter_map(turn).collect()
+    poll_slices.iter().filter_map(turn).collect()
 }
 
 fn places() -> impl Strategy<Value = Vec<(usize, u64, u64)>> {
     prop::collection::vec((any::<usize>(), 0u64..60, 0u64..15), 0..12)
 }
 
-fn joins() -> impl Strategy<Value = Vec<Joined>> {
+fn joins() -> impl Strategy<Value = Vec<BlockedOn>> {
     let stretch = (0u64..9, 0u64..20, any::<u32>(), 0u64..9);
     prop::collection::vec(stretch, 0..6).prop_map(|stretches| {
         let mut now_ns = 5;
@@ -329,11 +329,11 @@ proptest! {
         let mut sweep = Sweep::default();
         // What is left in its memory of others changes nothing.
         sweep.run(&before, &ran(&before, &places), &joins, &mut Vec::new());
-        let turns = ran(&members, &places);
+        let poll_slices = ran(&members, &places);
         let mut exposed = Vec::new();
-        sweep.run(&members, &turns, &joins, &mut exposed);
+        sweep.run(&members, &poll_slices, &joins, &mut exposed);
         prop_assert_eq!(exposed.iter().sum::<u64>(), members[0].end_ns - members[0].start_ns);
-        prop_assert_eq!(exposed, by_the_nanosecond(&members, &turns, &joins));
+        prop_assert_eq!(exposed, by_the_nanosecond(&members, &poll_slices, &joins));
     }
 
     #[test]
@@ -350,7 +350,7 @@ proptest! {
             .iter()
             .map(|&i| Member { parent: place.get(members[i].parent as usize).copied().unwrap_or(NO_PARENT), ..members[i] })
             .collect();
-        let turns = ran(&sorted, &places);
-        prop_assert_eq!(run_with(&sorted, &turns, &joins), by_the_nanosecond(&sorted, &turns, &joins));
+        let poll_slices = ran(&sorted, &places);
+        prop_assert_eq!(run_with(&sorted, &poll_slices, &joins), by_the_nanosecond(&sorted, &poll_slices, &joins));
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn flame(report: &Report, out: &mut String) {
     paragraph(
         &format!(
             "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that \
-             ran at the same time as each other share the width of their parent. What is too narrow to be seen is one box \
+             ran at the same time as each other share the width of their parent. What is too saturate to be seen is one box \
              together.{of_steps} The table of sections holds the same in words."
         ),
         out,

@@ -2,7 +2,7 @@
 
 use super::page::{Look, Page};
 use super::width::left;
-use crate::accumulate::saturate::narrow_signed;
+use crate::accumulate::saturate::saturate_signed;
 use crate::report::Report;
 use crate::report::units::{bytes, signed_bytes};
 use crate::summary::TrendPair;
@@ -43,7 +43,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
 }
 
 fn line(pair: &TrendPair) -> String {
-    let change = narrow_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
+    let change = saturate_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
     let mut text = format!(
         "{} at first, {} at last ({}), {} at most",
         bytes(pair.first_bytes),

@@ -6,7 +6,7 @@ use super::program::Recorder;
 use crate::report::coverage;
 use crate::report::finding::{Gain, TimeBase, Verdict};
 use crate::report::units::{count, percent, things};
-use crate::sections::aggregate_view::Sums;
+use crate::sections::aggregate_view::AggregateView;
 use crate::summary::{FigureSource, ModeSummary, PhaseName, SectionRow, Summary};
 
 /// Share of a time from which side effects on it are explained.
@@ -34,7 +34,7 @@ pub(crate) struct Steps<'a> {
     /// The mode that verdicts are about.
     pub(crate) mode: &'a ModeSummary,
     /// What tells the time of sections where too few steps were read with their own; of all modes, warm-up included.
-    pub(crate) sums: Option<Sums<'a>>,
+    pub(crate) sums: Option<AggregateView<'a>>,
 }
 
 impl<'a> Steps<'a> {
@@ -48,7 +48,7 @@ impl<'a> Steps<'a> {
             return Err(Verdict::unknown(format!("no steps were found; {how}")));
         };
         let by_sums = summary.input.source == FigureSource::Aggregates;
-        let sums = by_sums.then(|| Sums::of(&summary.sections)).flatten();
+        let sums = by_sums.then(|| AggregateView::of(&summary.sections)).flatten();
         let steps = Self { summary, mode, sums };
         steps.at_least(min_steps)?;
         Ok(steps)

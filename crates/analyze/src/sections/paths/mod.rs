@@ -23,7 +23,7 @@ pub(crate) const UNCUT: u16 = u16::MAX;
 
 /// Where a section belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PathSlot {
     /// Its path.
     pub(crate) path: u32,
     /// Whether it shares the path of the section around it, so that its time is inside that one's.
@@ -66,24 +66,24 @@ impl PathTree {
 
     /// The path of a section called `name` inside a section at `parent`, or outside of any.
     #[inline]
-    pub(crate) fn child(&mut self, parent: Option<u32>, name: &str) -> Place {
+    pub(crate) fn child(&mut self, parent: Option<u32>, name: &str) -> PathSlot {
         let parent_path = parent.unwrap_or(ROOT);
         let depth = self.depth(parent_path);
         if depth >= self.cut || depth > MAX_DEPTH {
-            return Place { path: parent_path, is_collapsed: parent.is_some() };
+            return PathSlot { path: parent_path, is_collapsed: parent.is_some() };
         }
         let name = if depth == MAX_DEPTH { DEEPER } else { shorten(name) };
         let hash = hash(self.seed, parent_path, name.as_bytes());
         let path = self.find(parent_path, name, hash).unwrap_or_else(|| self.insert(parent_path, name, hash));
-        Place { path, is_collapsed: false }
+        PathSlot { path, is_collapsed: false }
     }
 
     /// What [`Self::child`] gives, if that is the path `like`: then it was found by the same names before.
     #[inline]
-    pub(crate) fn is_child(&self, like: u32, parent: Option<u32>, name: &str) -> Option<Place> {
+    pub(crate) fn is_child(&self, like: u32, parent: Option<u32>, name: &str) -> Option<PathSlot> {
         let node = self.node(like).filter(|_| like != ROOT)?;
         let is_it = node.parent == parent.unwrap_or(ROOT) && is_same(&node.name, name);
-        is_it.then_some(Place { path: like, is_collapsed: false })
+        is_it.then_some(PathSlot { path: like, is_collapsed: false })
     }
 
     /// Number of paths, without the empty one.
@@ -160,12 +160,12 @@ impl PathTree {
     }
 
     /// Cuts all paths at `depth`; where each old path went.
-    pub(crate) fn cut_to(&mut self, depth: u16) -> Vec<Place> {
+    pub(crate) fn cut_to(&mut self, depth: u16) -> Vec<PathSlot> {
         let old = std::mem::replace(self, Self::with_cut(depth));
-        let mut places: Vec<Place> = Vec::with_capacity(old.nodes.len());
+        let mut places: Vec<PathSlot> = Vec::with_capacity(old.nodes.len());
         for (index, node) in old.nodes.iter().enumerate() {
             let place = if index == 0 {
-                Place { path: ROOT, is_collapsed: false }
+                PathSlot { path: ROOT, is_collapsed: false }
             } else {
                 let parent = (node.depth > 1)
                     .then(|| places.get(node.parent as usize).map_or(ROOT, |place| place.path));

@@ -2,8 +2,8 @@
 
 use crate::sections::paths::*;
 
-fn insert(tree: &mut PathTree, names: &[&str]) -> Place {
-    let mut place = None::<Place>;
+fn insert(tree: &mut PathTree, names: &[&str]) -> PathSlot {
+    let mut place = None::<PathSlot>;
     for name in names {
         place = Some(tree.child(place.map(|place| place.path), name));
     }
@@ -40,7 +40,7 @@ fn depth_is_bounded_as_in_the_core() {
     assert_eq!(tree.names(deepest.path).last(), Some(&DEEPER));
     assert!(!deepest.is_collapsed);
     let deeper = tree.child(Some(deepest.path), "g");
-    assert_eq!(deeper, Place { path: deepest.path, is_collapsed: true });
+    assert_eq!(deeper, PathSlot { path: deepest.path, is_collapsed: true });
 }
 
 #[test]
@@ -69,8 +69,8 @@ fn at_depth_0_everything_is_one_path() {
     insert(&mut tree, &["a", "b"]);
     let places = tree.cut_to(0);
     assert_eq!(places.iter().map(|place| place.is_collapsed).collect::<Vec<_>>(), [false, false, true]);
-    assert_eq!(insert(&mut tree, &["x"]), Place { path: ROOT, is_collapsed: false });
-    assert_eq!(insert(&mut tree, &["x", "y"]), Place { path: ROOT, is_collapsed: true });
+    assert_eq!(insert(&mut tree, &["x"]), PathSlot { path: ROOT, is_collapsed: false });
+    assert_eq!(insert(&mut tree, &["x", "y"]), PathSlot { path: ROOT, is_collapsed: true });
     assert_eq!(tree.names(ROOT), [OTHER]);
 }
 

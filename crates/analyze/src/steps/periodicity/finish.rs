@@ -7,7 +7,7 @@ use stepscope_core::Mode;
 
 use crate::accumulate::distribution::RunDist;
 use crate::accumulate::median::median;
-use crate::accumulate::saturate::narrow;
+use crate::accumulate::saturate::saturate;
 use crate::run::RunAcc;
 use crate::steps::StepRecord;
 use crate::steps::finish::Steady;
@@ -45,7 +45,7 @@ fn row(run: &RunAcc, steps: &Steady<'_>, series: &StepSeries) -> Option<Periodic
         first_step: found.first,
         steps: longest.len() as u64,
         median_ns: median(&longest),
-        above_ns: narrow(above),
+        above_ns: saturate(above),
         cause: cause(run, steps, series.mode, &found),
     };
     Some(PeriodicSteps { mode: series.mode, usual, periods: vec![period] })
@@ -89,7 +89,7 @@ fn means(of: &ByNumber<'_>) -> Option<Means> {
         *sum = sum.saturating_add(time.exposed_ns);
     }
     let count = of.len() as u128;
-    (count > 0).then(|| sums.into_iter().map(|(name, sum)| (name, narrow(sum / count))).collect())
+    (count > 0).then(|| sums.into_iter().map(|(name, sum)| (name, saturate(sum / count))).collect())
 }
 
 fn offer<'a>(

@@ -24,14 +24,14 @@ type Key = (Reverse<u64>, u64);
 /// The slowest steps of one mode.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<StepRecord>", into = "Vec<StepRecord>")]
-pub(crate) struct Slow {
+pub(crate) struct SlowestSteps {
     /// By number.
     kept: BTreeMap<u64, StepRecord>,
     /// By class, slowest first; empty before the first step.
     classes: Vec<Vec<Key>>,
 }
 
-impl Slow {
+impl SlowestSteps {
     /// Adds a step; those without a number are left out.
     pub(crate) fn add(&mut self, record: &StepRecord) {
         let Some(number) = record.step else { return };
@@ -87,7 +87,7 @@ impl Slow {
     }
 }
 
-impl From<Vec<StepRecord>> for Slow {
+impl From<Vec<StepRecord>> for SlowestSteps {
     fn from(records: Vec<StepRecord>) -> Self {
         let mut slow = Self::default();
         records.iter().for_each(|record| slow.add(record));
@@ -95,8 +95,8 @@ impl From<Vec<StepRecord>> for Slow {
     }
 }
 
-impl From<Slow> for Vec<StepRecord> {
-    fn from(slow: Slow) -> Self {
+impl From<SlowestSteps> for Vec<StepRecord> {
+    fn from(slow: SlowestSteps) -> Self {
         slow.kept.into_values().collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::accumulate::saturate::narrow;
+use crate::accumulate::saturate::saturate;
 use crate::phases::PhaseKey;
 use crate::steps::{StepRecord, hexadecimal};
 use crate::summary::{SlowStep, StepPhase};
@@ -15,8 +15,8 @@ pub(crate) fn slow_step(record: &StepRecord) -> SlowStep {
         .filter_map(|(key, time)| {
             Some(StepPhase {
                 phase: key.name()?,
-                exposed_ns: narrow(time.exposed_ns),
-                total_ns: narrow(time.total_ns),
+                exposed_ns: saturate(time.exposed_ns),
+                total_ns: saturate(time.total_ns),
             })
         })
         .collect();
@@ -35,6 +35,6 @@ pub(crate) fn slow_step(record: &StepRecord) -> SlowStep {
         start_ns: record.start_ns,
         trace_id: hexadecimal(&record.trace),
         phases,
-        unattributed_ns: absent.map_or(0, |(_, time)| narrow(time.exposed_ns)),
+        unattributed_ns: absent.map_or(0, |(_, time)| saturate(time.exposed_ns)),
     }
 }

@@ -16,8 +16,8 @@ fn record(number: u64, rank: u8, duration_ns: u64) -> StepRecord {
     }
 }
 
-fn fold<'a>(steps: impl IntoIterator<Item = &'a StepRecord>) -> Slow {
-    let mut slow = Slow::default();
+fn fold<'a>(steps: impl IntoIterator<Item = &'a StepRecord>) -> SlowestSteps {
+    let mut slow = SlowestSteps::default();
     steps.into_iter().for_each(|step| slow.add(step));
     slow
 }
@@ -62,11 +62,11 @@ proptest! {
         merged.merge(&fold(left));
         prop_assert_eq!(&merged, &at_once);
         let bytes = postcard::to_allocvec(&merged).unwrap();
-        prop_assert_eq!(postcard::from_bytes::<Slow>(&bytes).unwrap(), at_once);
+        prop_assert_eq!(postcard::from_bytes::<SlowestSteps>(&bytes).unwrap(), at_once);
     }
 }
 
 #[test]
 fn steps_without_a_number_are_left_out() {
-    assert_eq!(fold(&[StepRecord { step: None, ..record(1, 0, 9) }]), Slow::default());
+    assert_eq!(fold(&[StepRecord { step: None, ..record(1, 0, 9) }]), SlowestSteps::default());
 }

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 use stepscope_core::path::split;
 
-use crate::accumulate::step_series::Place;
+use crate::accumulate::step_series::StepIndex;
 use crate::phases::section_time::id_inside;
 use crate::run::RunAcc;
 use crate::sections::SectionAcc;
 use crate::steps::finish::Steady;
-use crate::steps::warmup_sections::EarlyStep;
+use crate::steps::warmup_sections::WarmupStep;
 use crate::summary::{InSteps, ModeSummary, SectionRow, WholeSteps};
 
 /// The warm-up of all modes.
@@ -20,7 +20,7 @@ pub(crate) struct Warm<'a> {
     steps: &'a Steady<'a>,
     /// The first number after it; absent where there is none.
     first: BTreeMap<Mode, u64>,
-    sums: BTreeMap<Mode, EarlyStep>,
+    sums: BTreeMap<Mode, WarmupStep>,
 }
 
 impl<'a> Warm<'a> {
@@ -35,7 +35,7 @@ impl<'a> Warm<'a> {
     }
 
     /// Whether a step is before its end.
-    fn holds(&self, mode: Mode, place: Place) -> bool {
+    fn holds(&self, mode: Mode, place: StepIndex) -> bool {
         self.first.get(&mode).is_some_and(|&first| self.steps.numbers.of_mode(mode).number(place) < first)
     }
 

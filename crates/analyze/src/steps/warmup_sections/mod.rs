@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::accumulate::step_series::{Key, Place};
+use crate::accumulate::step_series::{Key, StepIndex};
 use crate::accumulate::{Merge, accumulate, earliest, keep_smallest};
 use crate::config::WARMUP_STEPS;
 
@@ -53,7 +53,7 @@ accumulate!(Part { sum: calls, total_ns, driving_ns, exposed_ns; });
 
 /// Whole steps, of all processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct EarlyStep {
+pub(crate) struct WarmupStep {
     pub(crate) steps: u64,
     pub(crate) total_ns: u64,
     /// Time for which their own spans were on the critical path.
@@ -64,7 +64,7 @@ pub(crate) struct EarlyStep {
     cut: Option<u64>,
 }
 
-impl EarlyStep {
+impl WarmupStep {
     /// One step; its sections apart.
     pub(crate) fn one(total_ns: u64, other_ns: u64) -> Self {
         Self { steps: 1, total_ns, other_ns, ..Self::default() }
@@ -87,7 +87,7 @@ impl EarlyStep {
     }
 }
 
-impl Merge for EarlyStep {
+impl Merge for WarmupStep {
     fn absorb(&mut self, other: &Self) {
         self.steps = self.steps.saturating_add(other.steps);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
@@ -102,19 +102,19 @@ impl Merge for EarlyStep {
 
 /// The steps of one mode with the smallest numbers: as many as are looked at to tell warm-up.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct EarlySteps {
-    kept: BTreeMap<Key, EarlyStep>,
+pub(crate) struct WarmupSections {
+    kept: BTreeMap<Key, WarmupStep>,
 }
 
-impl EarlySteps {
+impl WarmupSections {
     /// Whether a step at this place is kept.
-    pub(crate) fn wants(&self, place: Place) -> bool {
+    pub(crate) fn wants(&self, place: StepIndex) -> bool {
         let is_full = self.kept.len() >= WARMUP_STEPS;
         !is_full || self.kept.last_key_value().is_some_and(|(&last, _)| place.key() <= last)
     }
 
     /// Adds a step.
-    pub(crate) fn add(&mut self, place: Place, step: &EarlyStep) {
+    pub(crate) fn add(&mut self, place: StepIndex, step: &WarmupStep) {
         self.kept.entry(place.key()).or_default().absorb(step);
         keep_smallest(&mut self.kept, WARMUP_STEPS);
     }
@@ -126,9 +126,9 @@ impl EarlySteps {
     }
 
     /// Those that `is_meant`, all together: with all sections that are known of each, however many these are.
-    pub(crate) fn sum(&self, is_meant: impl Fn(Place) -> bool) -> EarlyStep {
-        let meant = self.kept.iter().filter(|&(&key, _)| is_meant(Place::of_key(key)));
-        meant.fold(EarlyStep::default(), |mut sum, (_, step)| {
+    pub(crate) fn sum(&self, is_meant: impl Fn(StepIndex) -> bool) -> WarmupStep {
+        let meant = self.kept.iter().filter(|&(&key, _)| is_meant(StepIndex::of_key(key)));
+        meant.fold(WarmupStep::default(), |mut sum, (_, step)| {
             sum.steps = sum.steps.saturating_add(step.steps);
             sum.total_ns = sum.total_ns.saturating_add(step.total_ns);
             sum.other_ns = sum.other_ns.saturating_add(step.other_ns);
@@ -155,13 +155,13 @@ struct Together {
 impl Longest {
     /// Adds a step by a call.
     #[inline]
-    pub(crate) fn add(&mut self, duration_ns: u64, place: Place) {
+    pub(crate) fn add(&mut self, duration_ns: u64, place: StepIndex) {
         self.raise(None, duration_ns, place);
     }
 
     /// Says of a step that was added by a call of `before_ns`, if any, that a longer one is in it.
     #[inline]
-    pub(crate) fn raise(&mut self, before_ns: Option<u64>, duration_ns: u64, place: Place) {
+    pub(crate) fn raise(&mut self, before_ns: Option<u64>, duration_ns: u64, place: StepIndex) {
         let new = (Reverse(duration_ns), place.key());
         let is_longer = |last: &Together| new < last.first || new.0 < last.first.0;
         if self.0.len() < LONGEST || self.0.last().is_some_and(is_longer) {
@@ -199,15 +199,15 @@ impl Longest {
     }
 
     /// The longest call of a step that `is_meant`; where all that are kept are of others, what it is no longer than.
-    pub(crate) fn of(&self, is_meant: impl Fn(Place) -> bool) -> Option<u64> {
-        let meant = self.0.iter().find(|kept| is_meant(Place::of_key(kept.first.1)));
+    pub(crate) fn of(&self, is_meant: impl Fn(StepIndex) -> bool) -> Option<u64> {
+        let meant = self.0.iter().find(|kept| is_meant(StepIndex::of_key(kept.first.1)));
         let bound = || self.0.last().filter(|_| self.0.len() >= LONGEST);
         meant.or_else(bound).map(|kept| kept.first.0.0)
     }
 
     /// How many steps of one number that `is_meant` are kept, and what their longest calls take, of the one where that is most.
-    pub(crate) fn heaviest(&self, is_meant: impl Fn(Place) -> bool) -> Option<(u64, u64)> {
-        let meant = self.0.iter().filter(|kept| is_meant(Place::of_key(kept.first.1)));
+    pub(crate) fn heaviest(&self, is_meant: impl Fn(StepIndex) -> bool) -> Option<(u64, u64)> {
+        let meant = self.0.iter().filter(|kept| is_meant(StepIndex::of_key(kept.first.1)));
         let sums = meant.map(|kept| {
             let total_ns = kept.more.iter().fold(kept.first.0.0, |sum, &ns| sum.saturating_add(ns));
             (kept.more.len() as u64 + 1, total_ns)
@@ -219,7 +219,7 @@ impl Longest {
 impl Merge for Longest {
     fn absorb(&mut self, other: &Self) {
         for Together { first: (Reverse(ns), key), more } in &other.0 {
-            let place = Place::of_key(*key);
+            let place = StepIndex::of_key(*key);
             self.add(*ns, place);
             more.iter().for_each(|&ns| self.add(ns, place));
         }
@@ -230,12 +230,12 @@ impl Merge for Longest {
 mod tests {
     use super::*;
 
-    const fn place(step: u64) -> Place {
-        Place { epoch: None, step }
+    const fn place(step: u64) -> StepIndex {
+        StepIndex { epoch: None, step }
     }
 
-    fn step(ns: u64, sections: impl IntoIterator<Item = u64>) -> EarlyStep {
-        let mut step = EarlyStep::one(ns, 1);
+    fn step(ns: u64, sections: impl IntoIterator<Item = u64>) -> WarmupStep {
+        let mut step = WarmupStep::one(ns, 1);
         sections.into_iter().for_each(|id| step.add(id, &Part::default().with_call(id + ns, true)));
         step
     }
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn the_first_numbers_stay_in_any_order() {
         let of = |order: &[u64]| {
-            let mut steps = EarlySteps::default();
+            let mut steps = WarmupSections::default();
             for &at in order {
                 if steps.wants(place(at)) {
                     steps.add(place(at), &step(at, [at % 7]));
@@ -280,7 +280,7 @@ mod tests {
     fn the_longest_calls_are_known_with_their_steps() {
         let calls: Vec<(u64, u64)> = (0..60).map(|at| (at % 30, at * 37 % 101)).collect();
         let few = longest(&[(0, 900), (0, 700), (1, 20), (2, 30), (1, 15)]);
-        let after = |place: Place| place.step > 0;
+        let after = |place: StepIndex| place.step > 0;
         assert_eq!((few.of(|_| true), few.of(after), few.of(|_| false)), (Some(900), Some(30), None));
         assert_eq!(
             (few.heaviest(|_| true), few.heaviest(after), few.heaviest(|_| false)),
@@ -292,9 +292,9 @@ mod tests {
 
     #[test]
     fn a_warm_up_has_more_sections_than_any_of_its_steps() {
-        let mut early = EarlySteps::default();
+        let mut early = WarmupSections::default();
         for at in 0..8 {
-            let mut step = EarlyStep::one(1_000, 10);
+            let mut step = WarmupStep::one(1_000, 10);
             // Some in every step, the others in one only.
             (0..100)
                 .chain((at + 1) * 10_000..(at + 1) * 10_000 + 1_000)

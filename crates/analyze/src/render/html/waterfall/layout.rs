@@ -1,7 +1,7 @@
 //! Where the spans of a step are drawn: in the lane of their thread, each below its parent and where nothing else is; and
 //! batches that loaders made while the step waited for them, in a lane of their own.
 
-use crate::accumulate::saturate::narrow_signed;
+use crate::accumulate::saturate::saturate_signed;
 use crate::summary::Example;
 
 /// Rows of a waterfall.
@@ -82,7 +82,7 @@ pub(in crate::render::html) fn makings(example: &Example) -> Vec<Making> {
             Some(end) => *end = until,
             None => ends.push(until),
         }
-        Making { span, row, offset_ns: narrow_signed(start), duration_ns }
+        Making { span, row, offset_ns: saturate_signed(start), duration_ns }
     };
     waits.into_iter().map(row_of).collect()
 }
