@@ -15,7 +15,7 @@ use crate::memory::finish as memory;
 use crate::run::{InstanceAcc, RunAcc, RunKey, coverage_finish as coverage, finish as run};
 use crate::sections::finish as sections;
 use crate::steps::periodicity::finish as periods;
-use crate::steps::warmup_sections::finish as early;
+use crate::steps::warmup_sections::finish as warmup_sections;
 use crate::steps::{finish as steps, numbering, series_finish as series, step_gaps};
 use crate::summary::{
     BatchSummary, Coverage, InputFigures, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
@@ -96,12 +96,12 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let steps = steps::Steady::of(run, &numbers, config);
     let periodic = periods::of(run, &steps, &coverage, &series);
     let mut modes = steps.modes(run, &periodic, config);
-    step_gaps::tell(run, &numbers, &mut modes);
-    let warm = early::Warm::of(run, &steps, &modes);
-    warm.tell(&mut modes, &mut sections.rows);
+    step_gaps::fill(run, &numbers, &mut modes);
+    let warm = warmup_sections::Warm::of(run, &steps, &modes);
+    warm.fill(&mut modes, &mut sections.rows);
     let primary = steps::primary(&modes);
     let outside = between_steps::BetweenSteps::of(run, &steps, primary, config);
-    outside.tell(primary, &mut modes);
+    outside.fill(primary, &mut modes);
     let waits = run.driving_waits();
     let p95_ns = primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)?.steady.p95);
     let pace = input::Pace { from_ns: steps.warm_until_ns(primary), step_ns: p95_ns.unwrap_or(0) };

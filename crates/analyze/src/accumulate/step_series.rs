@@ -52,7 +52,7 @@ const MORE: usize = 8_192;
 /// these run on from epoch to epoch and the places are no more than [`MORE`] above it. More steps can only raise it, so it
 /// depends on the set of places only.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Points<T> {
+pub(crate) struct StepSeries<T> {
     pub(crate) shift: u32,
     /// On the heap: steps come in order, which leaves nodes of the map little more than half full, and points are large.
     pub(crate) points: BTreeMap<Key, Box<T>>,
@@ -92,21 +92,21 @@ impl Order {
     }
 }
 
-impl<T> Default for Points<T> {
+impl<T> Default for StepSeries<T> {
     fn default() -> Self {
         Self { shift: 0, points: BTreeMap::new(), order: None }
     }
 }
 
-impl<T> Points<T> {
+impl<T> StepSeries<T> {
     /// The same points with other content.
-    pub(crate) fn map<U>(&self, content: impl Fn(&T) -> U) -> Points<U> {
+    pub(crate) fn map<U>(&self, content: impl Fn(&T) -> U) -> StepSeries<U> {
         let points = self.points.iter().map(|(&key, point)| (key, Box::new(content(point)))).collect();
-        Points { shift: self.shift, points, order: self.order }
+        StepSeries { shift: self.shift, points, order: self.order }
     }
 }
 
-impl<T> Points<T> {
+impl<T> StepSeries<T> {
     /// Has to be told of a key before it is added.
     fn expect(&mut self, key: Key) {
         let Some(order) = self.order.filter(|order| order.runs_on) else { return };
@@ -129,7 +129,7 @@ impl<T> Points<T> {
     }
 }
 
-impl<T: Merge + Clone> Points<T> {
+impl<T: Merge + Clone> StepSeries<T> {
     /// Adds `value` at `place`.
     pub(crate) fn add(&mut self, place: StepIndex, value: &T, bound: usize) {
         self.put(coarser(place.key(), 0, self.shift), value, |value| Box::new(value.clone()));
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn points_hold_as_few_steps_as_the_bound_allows() {
-        let mut series = Points::default();
+        let mut series = StepSeries::default();
         for step in 0..10 {
             series.add(at(step), &point(step), 4);
         }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn merging_takes_the_coarser_shift() {
-        let (mut fine, mut coarse) = (Points::default(), Points::default());
+        let (mut fine, mut coarse) = (StepSeries::default(), StepSeries::default());
         fine.add(at(9), &point(1), 4);
         for step in 0..10 {
             coarse.add(at(step), &point(1), 4);
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn of_many_epochs_the_last_ones_go_together() {
-        let mut series = Points::default();
+        let mut series = StepSeries::default();
         for epoch in 0..1_000 {
             series.add(StepIndex { epoch: Some(epoch), step: epoch % 7 }, &point(epoch), 10);
         }
@@ -248,7 +248,7 @@ mod tests {
         let counts: Vec<_> = series.points.iter().map(|(&key, point)| (key, point.count)).collect();
         assert_eq!(counts[0], ((0, 0), 16));
         assert_eq!((counts.len(), counts[62]), (63, ((62, 0), 8)));
-        let mut late = Points::default();
+        let mut late = StepSeries::default();
         late.add(StepIndex { epoch: Some(999), step: u64::MAX }, &point(1), 10);
         late.merge(&series, 10);
         assert_eq!((late.shift, late.points[&(62, 0)].count), (67, 9));
@@ -269,7 +269,7 @@ mod tests {
     fn numbers_that_run_on_through_many_epochs_are_told_apart() {
         // 2,000 epochs of 20 steps, which are not more than 100 points by number.
         let places: Vec<(u64, u64)> = (0..40_000).map(|step| (step / 20, step)).collect();
-        let mut series = Points::default();
+        let mut series = StepSeries::default();
         for &(epoch, step) in &places {
             series.add(StepIndex { epoch: Some(epoch), step }, &point(1), 256);
         }
@@ -300,7 +300,7 @@ mod tests {
                 odd.1 = 7;
             }
             let of = |places: &[(u64, u64)]| {
-                let mut series = Points::default();
+                let mut series = StepSeries::default();
                 for &(epoch, step) in places {
                     series.add(StepIndex { epoch: Some(epoch), step }, &point(1), bound);
                 }
@@ -310,7 +310,7 @@ mod tests {
             prop_assert_eq!(all.shift, least_shift(&places, bound));
             let (first, last) = places.split_at(cut.min(places.len()));
             // As read from a file, which does not tell of its order.
-            let (mut first, mut last) = (Points { order: None, ..of(first) }, of(last));
+            let (mut first, mut last) = (StepSeries { order: None, ..of(first) }, of(last));
             first.merge(&last, bound);
             prop_assert_eq!((first.shift, &first.points), (all.shift, &all.points));
             places.reverse();
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn step_numbers_at_the_limit_are_two_points_at_least() {
-        let mut series = Points::default();
+        let mut series = StepSeries::default();
         for step in [0, 1, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
             series.add(at(step), &point(1), 0);
         }

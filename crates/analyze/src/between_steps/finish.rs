@@ -136,7 +136,7 @@ impl BetweenSteps {
     }
 
     /// Tells each mode of the input between its steps.
-    pub(crate) fn tell(&self, primary: Option<Mode>, modes: &mut [ModeSummary]) {
+    pub(crate) fn fill(&self, primary: Option<Mode>, modes: &mut [ModeSummary]) {
         for row in modes {
             let other = OTHERS.iter().zip(self.of_others_ns).find(|((_, mode), _)| *mode == row.mode);
             row.input_between_ns = match other {

@@ -42,8 +42,8 @@ pub(crate) fn of(
                 return Vec::new();
             }
             let phases = phases.iter().find(|row| row.mode == series.mode);
-            let spent = Sections::of(run, steps.numbers.of_mode(series.mode), series.mode, sections);
-            found.iter().filter_map(|change| row(series, &points, phases, &spent, change)).collect()
+            let section_time = Sections::of(run, steps.numbers.of_mode(series.mode), series.mode, sections);
+            found.iter().filter_map(|change| row(series, &points, phases, &section_time, change)).collect()
         })
         .collect()
 }
@@ -172,7 +172,7 @@ impl<'a> Sections<'a> {
         let (mut steps, mut ns) = (0u64, 0u128);
         for (_, point) in points {
             steps = steps.saturating_add(point.steps);
-            ns = ns.saturating_add(point.spent.of(id)?.into());
+            ns = ns.saturating_add(point.section_time.of(id)?.into());
         }
         (steps > 0).then(|| saturate(ns / u128::from(steps)))
     }

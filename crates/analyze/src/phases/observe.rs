@@ -74,7 +74,7 @@ impl Fold {
         let are_nested =
             self.sweep.run(&self.sweep_members, &self.poll_slices, &self.joins, &mut self.exposed);
         self.own_ns = self.critical(trace, anchor, window, mode, walked.ok_or(are_nested), target);
-        self.spent.clear();
+        self.section_time.clear();
         for (&index, &exposed_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
             let Some(node) = self.nodes.get(index as usize) else { continue };
             let is_boundary = node.anchor != anchor;
@@ -87,7 +87,7 @@ impl Fold {
             }
             if let Some(mode) = mode.filter(|_| !is_boundary) {
                 if exposed_ns > 0 && !node.is_orphan {
-                    self.spent.add(node.path, |sum| sum.saturating_add(exposed_ns));
+                    self.section_time.add(node.path, |sum| sum.saturating_add(exposed_ns));
                 }
                 let acc = target.acc(node);
                 if let Some(part) = acc.in_steps.get_mut(mode) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::accumulate::step_series::Points;
+use crate::accumulate::step_series::StepSeries;
 use crate::accumulate::{Merge, sum};
 use crate::phases::section_time::SectionTime;
 use crate::phases::{PhaseKey, PhaseMap};
@@ -19,7 +19,7 @@ pub(crate) struct PhasePoint {
     /// Of the steps that say it.
     pub(crate) input_before_ns: Option<u128>,
     pub(crate) exposed: PhaseMap<Exposed>,
-    pub(crate) spent: SectionTime,
+    pub(crate) section_time: SectionTime,
 }
 
 /// Exposed time.
@@ -38,11 +38,11 @@ impl Merge for PhasePoint {
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
         sum(&mut self.input_before_ns, &other.input_before_ns);
         self.exposed.merge(&other.exposed, CUSTOM_PHASES);
-        self.spent.absorb(&other.spent);
+        self.section_time.absorb(&other.section_time);
     }
 }
 
-impl Points<PhasePoint> {
+impl StepSeries<PhasePoint> {
     /// Adds a whole step, where it has a number, with the input before it and the time of its sections by the ids of their
     /// paths.
     pub(crate) fn step(
@@ -63,7 +63,7 @@ impl Points<PhasePoint> {
                 }
             }
             for (path, exposed_ns) in sections {
-                point.spent.add(path, exposed_ns);
+                point.section_time.add(path, exposed_ns);
             }
         });
     }

@@ -79,9 +79,9 @@ mod tests {
     use super::*;
 
     fn of(paths: impl IntoIterator<Item = u64>) -> SectionTime {
-        let mut spent = SectionTime::default();
-        paths.into_iter().for_each(|path| spent.add(path, path + 1));
-        spent
+        let mut section_time = SectionTime::default();
+        paths.into_iter().for_each(|path| section_time.add(path, path + 1));
+        section_time
     }
 
     #[test]

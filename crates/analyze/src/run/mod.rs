@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::Signal;
 use stepscope_model::Resource;
 
-use crate::accumulate::step_series::Points;
+use crate::accumulate::step_series::StepSeries;
 use crate::accumulate::{Merge, accumulate};
 use crate::between_steps::accumulator::BetweenSteps;
 use crate::config::Bounds;
@@ -162,12 +162,12 @@ pub(crate) struct RunAcc {
     /// Sections in one that was not read: below the names of what is directly inside it; see [`crate::step_view`].
     pub(crate) orphans: Sections,
     /// By mode.
-    pub(crate) series: [Points<StepPoint>; 3],
+    pub(crate) series: [StepSeries<StepPoint>; 3],
     /// By mode.
-    pub(crate) phase_series: [Points<PhasePoint>; 3],
-    pub(crate) held: RetainedMemory,
+    pub(crate) phase_series: [StepSeries<PhasePoint>; 3],
+    pub(crate) retained: RetainedMemory,
     /// By mode.
-    pub(crate) early: [WarmupSections; 3],
+    pub(crate) warmup_sections: [WarmupSections; 3],
     /// By mode.
     pub(crate) examples: [Exemplars; 3],
     /// By mode: of the steps that no instance keeps singly. Of instances that were left out, too.
@@ -211,8 +211,11 @@ impl RunAcc {
         for (mine, theirs) in self.phase_series.iter_mut().zip(&other.phase_series) {
             mine.merge(theirs, bounds.phase_points);
         }
-        self.held.merge(&other.held, bounds);
-        self.early.iter_mut().zip(&other.early).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.retained.merge(&other.retained, bounds);
+        self.warmup_sections
+            .iter_mut()
+            .zip(&other.warmup_sections)
+            .for_each(|(mine, theirs)| mine.merge(theirs));
         for (mine, theirs) in self.examples.iter_mut().zip(&other.examples) {
             mine.merge(theirs);
         }
@@ -222,7 +225,7 @@ impl RunAcc {
         self.windows.absorb(&other.windows);
         self.linked.merge(&other.linked);
         self.bound_paths();
-        self.bound_spent();
+        self.bound_section_time();
     }
 
     /// Forgets what links lead to, what sections left allocated and what they took at first where paths were cut: all are
@@ -231,16 +234,16 @@ impl RunAcc {
     pub(crate) fn bound_paths(&mut self) {
         if self.sections.tree().cut() != UNCUT {
             self.linked = Linked::default();
-            self.held = RetainedMemory::default();
-            self.early = Default::default();
+            self.retained = RetainedMemory::default();
+            self.warmup_sections = Default::default();
         }
     }
 
     /// Forgets the times of sections over the steps where paths were cut, as the links.
-    pub(crate) fn bound_spent(&mut self) {
+    pub(crate) fn bound_section_time(&mut self) {
         if self.sections.tree().cut() != UNCUT {
             let points = self.phase_series.iter_mut().flat_map(|series| series.points.values_mut());
-            points.for_each(|point| point.spent = SectionTime::default());
+            points.for_each(|point| point.section_time = SectionTime::default());
         }
     }
 }

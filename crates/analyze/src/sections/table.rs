@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::path::MAX_DEPTH;
 
 use crate::accumulate::Merge;
-use crate::sections::paths::{PathTree, ROOT, PathSlot};
+use crate::sections::paths::{PathSlot, PathTree, ROOT};
 
 use super::SectionAcc;
 

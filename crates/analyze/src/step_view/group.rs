@@ -35,10 +35,10 @@ impl Fold {
         let mode = step_mode.map(|mode| mode as usize);
         self.is_outside = trace.is_ours && window.role == Role::Outside;
         self.place = mode.and_then(|_| step_index_of(root));
-        self.is_early = self.is_whole
+        self.is_in_warmup_sections = self.is_whole
             && target.sections.tree().cut() == UNCUT
             && mode
-                .and_then(|mode| target.early.get(mode))
+                .and_then(|mode| target.warmup_sections.get(mode))
                 .zip(self.place)
                 .is_some_and(|(of, at)| of.wants(at));
         self.parts.clear();
@@ -158,7 +158,7 @@ impl Fold {
                         part.longest.raise(before_ns, duration_ns, place);
                     }
                 }
-                if self.is_early && !node.is_orphan {
+                if self.is_in_warmup_sections && !node.is_orphan {
                     self.parts.add(node.path, |part| part.with_call(duration_ns, node.is_driving));
                 }
             }
@@ -198,7 +198,7 @@ impl Fold {
             return;
         }
         let step = mode.zip(step_index_of(root)).map(|(mode, place)| (mode as usize, place));
-        target.held.add(step, window.end_ns, &mut self.nets, target.sections.tree(), target.bounds);
+        target.retained.add(step, window.end_ns, &mut self.nets, target.sections.tree(), target.bounds);
     }
 
     /// The mode of a step. One that names none, and whose sections are all evaluation or inference, and input for it, is
@@ -271,7 +271,7 @@ impl Fold {
             record.phases.push((key, time));
         }
         record.phases.sort_unstable();
-        self.early(window, step_mode, target);
+        self.warmup_sections(window, step_mode, target);
         let record = &self.record;
         if let Some(instance) = &mut target.instance {
             let mode = step_mode as usize;
@@ -285,7 +285,8 @@ impl Fold {
             let tree = target.sections.tree();
             // Where paths were cut nothing is kept of them.
             let is_whole = tree.cut() == UNCUT;
-            let sections = self.spent.iter().filter(|_| is_whole).map(|(path, ns)| (tree.id(path), ns));
+            let sections =
+                self.section_time.iter().filter(|_| is_whole).map(|(path, ns)| (tree.id(path), ns));
             series.step(record, input_before_ns, sections, target.bounds.phase_points);
         }
         let duration_ns = window.duration_ns();
@@ -313,14 +314,14 @@ impl Fold {
     }
 
     /// Keeps what the sections of a step took, where it is one of the first.
-    fn early(&mut self, window: &Node, mode: Mode, target: &mut Target<'_>) {
-        let Some(place) = self.place.filter(|_| self.is_early) else { return };
-        let Self { parts, spent, own_ns, .. } = self;
-        spent.iter().for_each(|(path, ns)| parts.add(path, |part| part.with_exposed(ns)));
+    fn warmup_sections(&mut self, window: &Node, mode: Mode, target: &mut Target<'_>) {
+        let Some(place) = self.place.filter(|_| self.is_in_warmup_sections) else { return };
+        let Self { parts, section_time, own_ns, .. } = self;
+        section_time.iter().for_each(|(path, ns)| parts.add(path, |part| part.with_exposed(ns)));
         let mut step = WarmupStep::one(window.duration_ns(), *own_ns);
         let tree = target.sections.tree();
         parts.drain().for_each(|(path, part)| step.add(tree.id(path), &part));
-        if let Some(steps) = target.early.get_mut(mode as usize) {
+        if let Some(steps) = target.warmup_sections.get_mut(mode as usize) {
             steps.add(place, &step);
         }
     }

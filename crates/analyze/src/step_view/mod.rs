@@ -18,7 +18,7 @@ use crate::step_view::forest::{Forest, NONE};
 use crate::steps::warmup_sections::{Part, WarmupSections};
 
 use crate::accumulate::path_sums::ByPath;
-use crate::accumulate::step_series::{Points, StepIndex};
+use crate::accumulate::step_series::{StepIndex, StepSeries};
 use crate::phases::exposed_time::{BlockedOn, Member, PollSlice, Sweep};
 use crate::phases::phase_point::PhasePoint;
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
@@ -78,11 +78,11 @@ pub(crate) struct Fold {
     pub(crate) pollers: Vec<(u32, i64)>,
     pub(crate) record: StepRecord,
     /// Exposed time of the step at hand by section.
-    pub(crate) spent: ByPath<u64>,
+    pub(crate) section_time: ByPath<u64>,
     /// Where the step at hand is, if it has a number.
     pub(crate) place: Option<StepIndex>,
     /// Whether it is kept with what its sections take: their parts in it, and the time of its own on the critical path.
-    pub(crate) is_early: bool,
+    pub(crate) is_in_warmup_sections: bool,
     pub(crate) parts: ByPath<Part>,
     pub(crate) own_ns: u64,
     pub(crate) nets: NetAllocations,
@@ -106,7 +106,7 @@ impl Fold {
             if !run.sections.enforce(bounds.paths) && !run.orphans.enforce(bounds.paths) {
                 break;
             }
-            run.bound_spent();
+            run.bound_section_time();
         }
         self.cover(trace);
         let tally = self.tally(trace);
@@ -128,8 +128,8 @@ impl Fold {
             orphans: &mut run.orphans,
             series: &mut run.series,
             phase_series: &mut run.phase_series,
-            held: &mut run.held,
-            early: &mut run.early,
+            retained: &mut run.retained,
+            warmup_sections: &mut run.warmup_sections,
             examples: &mut run.examples,
             slow: &mut run.slow,
             waits: &mut run.waits,
@@ -270,10 +270,10 @@ fn spans_said(span: &Span, figure: Figure) -> u64 {
 pub(crate) struct Target<'a> {
     pub(crate) sections: &'a mut crate::sections::Sections,
     pub(crate) orphans: &'a mut crate::sections::Sections,
-    pub(crate) series: &'a mut [Points<StepPoint>; 3],
-    pub(crate) phase_series: &'a mut [Points<PhasePoint>; 3],
-    pub(crate) held: &'a mut RetainedMemory,
-    pub(crate) early: &'a mut [WarmupSections; 3],
+    pub(crate) series: &'a mut [StepSeries<StepPoint>; 3],
+    pub(crate) phase_series: &'a mut [StepSeries<PhasePoint>; 3],
+    pub(crate) retained: &'a mut RetainedMemory,
+    pub(crate) warmup_sections: &'a mut [WarmupSections; 3],
     pub(crate) examples: &'a mut [Exemplars; 3],
     pub(crate) slow: &'a mut [SlowestSteps; 3],
     pub(crate) waits: &'a mut crate::loaders::batches::Waits,

@@ -8,7 +8,7 @@ use stepscope_model::{Figure, PhaseTag, Poll, Span, Trace};
 
 use crate::critical_path::observe::running;
 use crate::sections::Sections;
-use crate::sections::paths::{MAX_NAME_BYTES, ROOT, PathSlot, shorten};
+use crate::sections::paths::{MAX_NAME_BYTES, PathSlot, ROOT, shorten};
 use crate::step_view::Fold;
 use crate::step_view::forest::NONE;
 use crate::step_view::phase_slots::{ABSENT, Slots, known};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use crate::accumulate::Merge;
-use crate::accumulate::step_series::{Points, StepIndex};
+use crate::accumulate::step_series::{StepIndex, StepSeries};
 use crate::run::RunAcc;
 use crate::summary::StepNumbers;
 
@@ -74,12 +74,16 @@ impl Numbering {
     }
 
     /// The points of a series by number; those of one number together.
-    pub(crate) fn points<T: Merge + Clone>(&self, series: &Points<T>) -> BTreeMap<u64, T> {
+    pub(crate) fn points<T: Merge + Clone>(&self, series: &StepSeries<T>) -> BTreeMap<u64, T> {
         self.told(series, |number, point| (number, point.clone())).into_iter().collect()
     }
 
     /// What is told of each of these points, in the order of numbers.
-    pub(crate) fn told<T: Merge + Clone, U>(&self, series: &Points<T>, of: impl Fn(u64, &T) -> U) -> Vec<U> {
+    pub(crate) fn told<T: Merge + Clone, U>(
+        &self,
+        series: &StepSeries<T>,
+        of: impl Fn(u64, &T) -> U,
+    ) -> Vec<U> {
         let shift = series.shift.min(63);
         let number = |&(epoch, step): &(u64, u64)| self.at(self.first(epoch, series.shift), step << shift);
         let mut points: Vec<(u64, &T)> =
@@ -125,7 +129,7 @@ struct Range {
     last: u64,
 }
 
-fn ranges<T: Merge + Clone>(series: &Points<T>) -> BTreeMap<u64, Range> {
+fn ranges<T: Merge + Clone>(series: &StepSeries<T>) -> BTreeMap<u64, Range> {
     let shift = series.shift.min(63);
     let mut epochs: BTreeMap<u64, Range> = BTreeMap::new();
     for &(epoch, key) in series.points.keys() {

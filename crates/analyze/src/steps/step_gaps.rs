@@ -15,7 +15,7 @@ use crate::summary::{ModeSummary, Pause, StepNumbers};
 const TOLD: usize = 3;
 
 /// Puts them to the modes whose steps have numbers of their own.
-pub(crate) fn tell(run: &RunAcc, all: &Numbers, modes: &mut [ModeSummary]) {
+pub(crate) fn fill(run: &RunAcc, all: &Numbers, modes: &mut [ModeSummary]) {
     for row in modes.iter_mut().filter(|row| row.numbers != StepNumbers::Repeated) {
         row.pauses = of(run, all, row.mode, row.warmup.steady_step.unwrap_or(0));
     }

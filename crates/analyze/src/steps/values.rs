@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::TraceId;
 
-use crate::accumulate::step_series::{Points, StepIndex};
+use crate::accumulate::step_series::{StepIndex, StepSeries};
 use crate::accumulate::{Merge, accumulate, keep_smallest};
 use crate::sections::paths::shorten;
 
@@ -75,7 +75,7 @@ accumulate!(ValueAcc { sum: count, sum; min: min; max: max, last; });
 /// One name.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ValueTrack {
-    pub(crate) points: Points<ValueAcc>,
+    pub(crate) points: StepSeries<ValueAcc>,
     /// Values that belong to no numbered step.
     pub(crate) elsewhere: Option<ValueAcc>,
     pub(crate) not_finite: u64,

@@ -31,7 +31,7 @@ type Row = Vec<i128>;
 /// What the sections hold over the steps of a mode; absent where no step that has a number says what it allocated, or
 /// where numbers do not tell which step comes after which.
 pub(crate) fn series(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<HeldSeries> {
-    let points = run.held.of_mode(mode as usize).filter(|_| numbering.kind != StepNumbers::Repeated)?;
+    let points = run.retained.of_mode(mode as usize).filter(|_| numbering.kind != StepNumbers::Repeated)?;
     let mut steps: Vec<u64> = Vec::new();
     let mut ends_ns: Vec<u64> = Vec::new();
     let mut columns: BTreeMap<u32, Row> = BTreeMap::new();
@@ -50,7 +50,7 @@ pub(crate) fn series(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<
         ends_ns.push(ends_ns.last().copied().unwrap_or(0).max(point.until_ns));
         put(at, point);
     }
-    for point in run.held.beside(mode as usize) {
+    for point in run.retained.beside(mode as usize) {
         let at = ends_ns.partition_point(|&end_ns| end_ns < point.until_ns);
         put(at.min(size.saturating_sub(1)), point);
     }
@@ -83,7 +83,7 @@ impl<'a> Tree<'a> {
             untold: BTreeSet::new(),
         };
         let by_id: BTreeMap<u64, u32> =
-            run.held.columns().into_iter().map(|(column, id)| (id, column)).collect();
+            run.retained.columns().into_iter().map(|(column, id)| (id, column)).collect();
         let elsewhere = Elsewhere::of(run);
         let totals = totals(run);
         for (path, acc) in run.sections.sorted() {
@@ -167,7 +167,7 @@ fn add(sum: &mut Row, row: &Row) {
 }
 
 /// What is held after each point.
-fn held(nets: &Row) -> impl Iterator<Item = i128> {
+fn retained(nets: &Row) -> impl Iterator<Item = i128> {
     nets.iter().scan(0i128, |sum, net| {
         *sum = sum.wrapping_add(*net);
         Some(*sum)
@@ -176,7 +176,7 @@ fn held(nets: &Row) -> impl Iterator<Item = i128> {
 
 /// Where most is held, or missing, the first of equals: place and bytes.
 fn peak(nets: &Row) -> (usize, i128) {
-    held(nets).enumerate().fold((0, 0), |most, (at, sum)| {
+    retained(nets).enumerate().fold((0, 0), |most, (at, sum)| {
         if sum.unsigned_abs() > most.1.unsigned_abs() { (at, sum) } else { most }
     })
 }
@@ -185,7 +185,7 @@ fn figures(nets: &Row, steps: &[u64]) -> HeldFigures {
     let (at, bytes) = peak(nets);
     HeldFigures {
         first_bytes: nets.first().copied().map_or(0, saturate_signed),
-        last_bytes: held(nets).last().map_or(0, saturate_signed),
+        last_bytes: retained(nets).last().map_or(0, saturate_signed),
         peak_bytes: saturate_signed(bytes),
         peak_step: steps.get(at).copied().unwrap_or(0),
     }
@@ -201,8 +201,8 @@ fn written(mode: Mode, shift: u32, steps: Vec<u64>, mut rows: Vec<Shown>, tree: 
     rows.split_off(shown).iter().for_each(|small| add(&mut other, &small.row));
     let mut all = other.clone();
     rows.iter().for_each(|shown| add(&mut all, &shown.row));
-    let by_section: Vec<Vec<i128>> = rows.iter().map(|shown| held(&shown.row).collect()).collect();
-    let points = steps.iter().zip(&all).zip(held(&all).zip(held(&other))).enumerate();
+    let by_section: Vec<Vec<i128>> = rows.iter().map(|shown| retained(&shown.row).collect()).collect();
+    let points = steps.iter().zip(&all).zip(retained(&all).zip(retained(&other))).enumerate();
     let points = points.map(|(at, ((&step, &net), (sum, other)))| Point {
         step,
         net_bytes: saturate_signed(net),

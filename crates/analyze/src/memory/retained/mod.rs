@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::accumulate::Merge;
 use crate::accumulate::path_sums::ByPath;
-use crate::accumulate::step_series::{Points, StepIndex};
+use crate::accumulate::step_series::{StepIndex, StepSeries};
 use crate::config::Bounds;
 use crate::sections::paths::PathTree;
 
@@ -112,14 +112,14 @@ pub(crate) struct RetainedMemory {
     /// Column of each path of the run, so that paths are looked up once; [`OTHER`] where it is not known yet.
     known: Vec<u32>,
     /// By mode, at the places of steps.
-    steps: [Points<HeldPoint>; 3],
+    steps: [StepSeries<HeldPoint>; 3],
     /// What is in no numbered step, at its end.
-    elsewhere: Points<HeldPoint>,
+    elsewhere: StepSeries<HeldPoint>,
 }
 
 impl RetainedMemory {
     /// The points of a mode's steps.
-    pub(crate) fn of_mode(&self, mode: usize) -> Option<&Points<HeldPoint>> {
+    pub(crate) fn of_mode(&self, mode: usize) -> Option<&StepSeries<HeldPoint>> {
         self.steps.get(mode).filter(|points| !points.points.is_empty())
     }
 
@@ -224,7 +224,7 @@ impl RetainedMemory {
                 *slot = mine;
             }
         }
-        let moved = |points: &Points<HeldPoint>| {
+        let moved = |points: &StepSeries<HeldPoint>| {
             points.map(|point| {
                 let mut moved = HeldPoint { until_ns: point.until_ns, nets: Vec::new() };
                 for (column, net) in point.nets() {

@@ -1,6 +1,6 @@
 //! Bounds of what is kept, and that nothing is lost by them.
 
-use crate::accumulate::step_series::Points;
+use crate::accumulate::step_series::StepSeries;
 use crate::memory::retained::*;
 
 fn bounds(memory_sections: usize, memory_cells: usize, phase_points: usize) -> Bounds {
@@ -14,17 +14,17 @@ fn tree() -> (PathTree, Vec<u32>) {
     (tree, paths)
 }
 
-fn put(held: &mut RetainedMemory, step: u64, nets: &[(u32, i128)], tree: &PathTree, bounds: &Bounds) {
+fn put(retained: &mut RetainedMemory, step: u64, nets: &[(u32, i128)], tree: &PathTree, bounds: &Bounds) {
     let mut sums = NetAllocations::default();
     nets.iter().for_each(|&(path, net)| sums.add(path, net));
-    held.add(Some((0, StepIndex { epoch: None, step })), step * 10, &mut sums, tree, bounds);
+    retained.add(Some((0, StepIndex { epoch: None, step })), step * 10, &mut sums, tree, bounds);
     assert!(sums.is_empty());
 }
 
 /// Every net by (step of the point, identity; 0 for the others).
-fn content(held: &RetainedMemory) -> BTreeMap<(u64, u64), i128> {
-    let columns = held.columns();
-    let points: &Points<HeldPoint> = &held.steps[0];
+fn content(retained: &RetainedMemory) -> BTreeMap<(u64, u64), i128> {
+    let columns = retained.columns();
+    let points: &StepSeries<HeldPoint> = &retained.steps[0];
     let of = |&(_, key): &(u64, u64), point: &HeldPoint| {
         let nets: Vec<_> = point.nets().collect();
         let named = nets
@@ -45,14 +45,14 @@ fn those_with_the_smallest_hashes_are_kept_and_the_sum_is_of_all() {
         [(0..20).collect(), (0..20).rev().collect(), (0..20).map(|n| n * 7 % 20).collect()];
     let mut seen = Vec::new();
     for order in orders {
-        let mut held = RetainedMemory::default();
+        let mut retained = RetainedMemory::default();
         for at in order {
-            put(&mut held, 4, &[(paths[at], 1 << at)], &tree, &few);
-            put(&mut held, 5, &[(paths[at], -1), (paths[19 - at], 3)], &tree, &few);
+            put(&mut retained, 4, &[(paths[at], 1 << at)], &tree, &few);
+            put(&mut retained, 5, &[(paths[at], -1), (paths[19 - at], 3)], &tree, &few);
         }
-        let kept: Vec<u64> = held.columns.keys().copied().collect();
+        let kept: Vec<u64> = retained.columns.keys().copied().collect();
         assert_eq!(kept, ids[..3]);
-        let content = content(&held);
+        let content = content(&retained);
         let sum = |step| content.iter().filter(|((at, _), _)| *at == step).map(|(_, net)| net).sum::<i128>();
         assert_eq!((sum(4), sum(5)), ((1 << 20) - 1, 40));
         seen.push(content);
@@ -65,23 +65,23 @@ fn those_with_the_smallest_hashes_are_kept_and_the_sum_is_of_all() {
 fn more_sections_make_fewer_points() {
     let (tree, paths) = tree();
     let bounds = bounds(100, 40, 16);
-    let mut held = RetainedMemory::default();
+    let mut retained = RetainedMemory::default();
     for step in 0..16 {
-        put(&mut held, step, &[(paths[0], 1)], &tree, &bounds);
+        put(&mut retained, step, &[(paths[0], 1)], &tree, &bounds);
     }
-    assert_eq!((held.steps[0].shift, held.steps[0].points.len()), (0, 16));
+    assert_eq!((retained.steps[0].shift, retained.steps[0].points.len()), (0, 16));
     let mut other = RetainedMemory::default();
     let all: Vec<(u32, i128)> = paths.iter().map(|&path| (path, 1)).collect();
     put(&mut other, 3, &all, &tree, &bounds);
     let mut merged = other.clone();
-    merged.merge(&held, &bounds);
-    held.merge(&other, &bounds);
+    merged.merge(&retained, &bounds);
+    retained.merge(&other, &bounds);
     // 20 sections leave room for two points.
-    for held in [&held, &merged] {
-        assert_eq!((held.steps[0].shift, held.steps[0].points.len()), (3, 2));
+    for retained in [&retained, &merged] {
+        assert_eq!((retained.steps[0].shift, retained.steps[0].points.len()), (3, 2));
     }
-    assert_eq!(content(&held), content(&merged));
-    assert_eq!(content(&held)[&(0, tree.id(paths[0]))], 9);
+    assert_eq!(content(&retained), content(&merged));
+    assert_eq!(content(&retained)[&(0, tree.id(paths[0]))], 9);
 }
 
 #[test]
@@ -105,24 +105,24 @@ fn what_is_written_is_read_and_knows_no_order() {
 fn sums_that_come_back_to_zero_are_nothing() {
     let (tree, paths) = tree();
     let bounds = bounds(100, 1_000, 100);
-    let mut held = RetainedMemory::default();
+    let mut retained = RetainedMemory::default();
     put(
-        &mut held,
+        &mut retained,
         1,
         &[(paths[0], 5), (paths[0], -5), (paths[0], 2), (paths[1], 3), (paths[1], -3)],
         &tree,
         &bounds,
     );
-    assert_eq!(content(&held), BTreeMap::from([((1, tree.id(paths[0])), 2)]));
-    assert_eq!(held.columns.len(), 1);
+    assert_eq!(content(&retained), BTreeMap::from([((1, tree.id(paths[0])), 2)]));
+    assert_eq!(retained.columns.len(), 1);
 }
 
 /// The shape in which it is written.
 #[derive(Default, serde::Serialize)]
 struct Raw {
     ids: Vec<u64>,
-    steps: [Points<RawPoint>; 3],
-    elsewhere: Points<RawPoint>,
+    steps: [StepSeries<RawPoint>; 3],
+    elsewhere: StepSeries<RawPoint>,
 }
 
 type RawPoint = (u64, Vec<(u32, i128)>);
@@ -133,7 +133,7 @@ fn bytes_cost_no_more_than_they_are_long() {
     let point = (7, vec![(50_000, 1), (u32::MAX, 2), (50_000, 4)]);
     let points = (0..5_000).map(|step| ((0, step), Box::new(point.clone()))).collect();
     let series = || {
-        let mut series = Points::default();
+        let mut series = StepSeries::default();
         BTreeMap::clone_into(&points, &mut series.points);
         series
     };
@@ -144,10 +144,10 @@ fn bytes_cost_no_more_than_they_are_long() {
     assert_eq!(content(&read)[&(0, 24_999 * 7)], 5);
     assert!(read.steps[0].points.values().all(|point| point.nets.capacity() <= 8));
     // Within the bounds from then on, and nothing is lost.
-    let mut held = RetainedMemory::default();
-    held.merge(&read, &Bounds::default());
-    assert_eq!((held.columns.len(), held.columns.last_key_value().unwrap().0), (2_048, &(2_047 * 7)));
-    assert!(held.steps.iter().all(|series| series.points.len() <= 128));
-    let sum: i128 = content(&held).values().sum();
+    let mut retained = RetainedMemory::default();
+    retained.merge(&read, &Bounds::default());
+    assert_eq!((retained.columns.len(), retained.columns.last_key_value().unwrap().0), (2_048, &(2_047 * 7)));
+    assert!(retained.steps.iter().all(|series| series.points.len() <= 128));
+    let sum: i128 = content(&retained).values().sum();
     assert_eq!(sum, 5_000 * 7);
 }

@@ -3,15 +3,15 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::accumulate::step_series::Points;
+use crate::accumulate::step_series::StepSeries;
 use crate::memory::retained::{HeldPoint, OTHER, RetainedMemory};
 
 #[derive(Serialize, Deserialize)]
 struct Wire {
     /// In order.
     ids: Vec<u64>,
-    steps: [Points<WirePoint>; 3],
-    elsewhere: Points<WirePoint>,
+    steps: [StepSeries<WirePoint>; 3],
+    elsewhere: StepSeries<WirePoint>,
 }
 
 /// A point without zeros: columns are 0 for the others, else 1 more than the place of the identity.

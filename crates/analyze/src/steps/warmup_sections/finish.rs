@@ -27,8 +27,11 @@ impl<'a> Warm<'a> {
     pub(crate) fn of(run: &'a RunAcc, steps: &'a Steady<'a>, modes: &[ModeSummary]) -> Self {
         let first = modes.iter().filter_map(|row| Some((row.mode, row.warmup.steady_step?))).collect();
         let mut warm = Self { run, steps, first, sums: BTreeMap::new() };
-        let sum =
-            |mode: Mode| run.early.get(mode as usize).map(|early| early.sum(|place| warm.holds(mode, place)));
+        let sum = |mode: Mode| {
+            run.warmup_sections
+                .get(mode as usize)
+                .map(|warmup_sections| warmup_sections.sum(|place| warm.holds(mode, place)))
+        };
         let sums = modes.iter().filter_map(|row| Some((row.mode, sum(row.mode)?))).collect();
         warm.sums = sums;
         warm
@@ -45,7 +48,7 @@ impl<'a> Warm<'a> {
     }
 
     /// Tells the steps and the sections what of theirs it is.
-    pub(crate) fn tell(&self, modes: &mut [ModeSummary], rows: &mut [SectionRow]) {
+    pub(crate) fn fill(&self, modes: &mut [ModeSummary], rows: &mut [SectionRow]) {
         for row in modes {
             if let Some(sum) = self.sums.get(&row.mode) {
                 row.whole_warmup = WholeSteps { steps: sum.steps, total_ns: sum.total_ns };
