@@ -26,7 +26,7 @@ const WEIGHTS: &[Weight] = &[
     weight("stepscope", &["--no-default-features"], 12),
     weight("stepscope", &[], 45),
     weight("stepscope-metrics", &["--no-default-features"], 3),
-    weight("stepscope-metrics", &[], 20),
+    weight("stepscope-metrics", &[], 21),
     weight("stepscope-model", &[], 30),
     weight("stepscope-analyze", &[], 30),
 ];
@@ -72,7 +72,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "stepscope-testkit",
         ],
     ),
-    ("stepscope-stack-tests", &["stepscope-testkit", "stepscope-server"]),
+    ("stepscope-stack-tests", &["stepscope-core", "stepscope-testkit", "stepscope-server"]),
     ("xtask", &["stepscope-core"]),
 ];
 
