@@ -18,6 +18,7 @@
 mod error;
 mod exporter;
 mod gpu;
+mod history;
 mod notes;
 mod points;
 mod slow;
@@ -28,6 +29,7 @@ mod watch;
 
 pub use error::Error;
 pub use exporter::{Builder, DEFAULT_BUDGET, Metrics};
+pub use history::{History, Stretch, Track};
 pub use points::{Label, Series, Value, Visitor, visit};
 pub use snapshot::Snapshot;
 pub use source::Sampler;

@@ -55,6 +55,7 @@ impl<T: Send + 'static> Watched<T> {
     }
 
     /// From the thread: it lives.
+    #[cfg(feature = "nvml")]
     pub(crate) fn beat(&self) {
         self.lock().seen = Instant::now();
     }
@@ -83,6 +84,7 @@ impl<T: Send + 'static> Watched<T> {
     }
 
     /// Whether it has to end.
+    #[cfg(any(feature = "nvml", test))]
     pub(crate) fn stops(&self) -> bool {
         self.stops.load(Ordering::Relaxed)
     }

@@ -19,6 +19,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
 
 /// What the thread needs to know.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "nvml"), expect(dead_code, reason = "there is no vendor's part"))]
 pub(crate) struct Options {
     /// The driver's library, where it was named.
     pub(crate) library: Option<PathBuf>,

@@ -125,3 +125,16 @@ fn series_over_the_budget_are_left_out_counted_and_told_once() {
     let notes = metrics.notes();
     assert_eq!(notes.iter().filter(|note| note.contains("series")).count(), 1, "{notes:?}");
 }
+
+#[test]
+fn the_history_is_that_of_the_snapshots() {
+    let interval = Duration::from_millis(100);
+    let metrics = Metrics::builder().interval(interval).history(true).gpus(false).start().unwrap();
+    assert!(metrics.wait_for_pass(5, PATIENCE));
+    let history = metrics.history();
+    let limit = history.of("system.memory.limit").next().unwrap().whole();
+    let total = metrics.snapshot().host.memory.unwrap().total_bytes as f64;
+    assert!(limit.readings >= 5 && limit.average() == Some(total) && limit.peak == total, "{limit:?}");
+    let busy: f64 = history.of("system.cpu.time").filter_map(|track| track.whole().average()).sum();
+    assert!(busy > 0.0, "processors' time goes on at some rate");
+}
