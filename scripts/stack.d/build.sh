@@ -90,9 +90,9 @@ generate() {
 }
 
 build() {
-  local program=$1 target work started=$SECONDS
+  local program=$1 target tool work started=$SECONDS
   target=$(binary "$program")
-  [ -x "$target" ] && return
+  if [ -x "$target" ] && { [ "$program" != prometheus ] || [ -x "${target%/*}/promtool" ]; }; then return; fi
   find_go
   mkdir -p "$cache"
   work=$(mktemp -d "$cache/build.XXXXXX")
@@ -107,12 +107,15 @@ build() {
       ;;
     jaeger) compile "$here/stack.d/jaeger" github.com/jaegertracing/jaeger/cmd/jaeger "$work/bin/$program" ;;
     prometheus)
-      compile "$here/stack.d/prometheus" github.com/prometheus/prometheus/cmd/prometheus "$work/bin/$program"
+      # And beside it the tool that checks rules and what is scraped.
+      for tool in prometheus promtool; do
+        compile "$here/stack.d/prometheus" "github.com/prometheus/prometheus/cmd/$tool" "$work/bin/$tool"
+      done
       ;;
   esac
   mkdir -p "$(dirname "$target")"
   # Whole or not at all, whoever else builds it at the same time.
-  mv "$work/bin/$program" "$target"
+  mv "$work/bin/"* "${target%/*}/"
   rm -rf "$work"
   trap - EXIT
   say "compiled $program in $((SECONDS - started)) s"

@@ -114,6 +114,16 @@ its sections from being recorded.
 The exit code is 1 where something is broken.
 ";
 
+const MONITOR_EXAMPLES: &str = "\
+Examples:
+  stepscope monitor                              a line of figures a second, until Ctrl-C
+  stepscope monitor --listen 127.0.0.1:9101      the same, and Prometheus may scrape /metrics there
+  stepscope monitor --pid 4711                   with the figures of a process and its container
+  stepscope monitor --once --format json         every figure once, for programs
+
+What is published, and from where it is read, is in docs/metrics.md.
+";
+
 const DEMO_EXAMPLES: &str = "\
 Examples:
   stepscope demo                                 a healthy run
@@ -164,6 +174,9 @@ pub(crate) enum Command {
     /// Find out why nothing, or not everything, is recorded, and how to mend it
     #[command(after_help = after_help(DOCTOR_EXAMPLES))]
     Doctor(DoctorArgs),
+    /// Show and publish what the machine, its GPUs and a process do
+    #[command(after_help = after_help(MONITOR_EXAMPLES))]
+    Monitor(MonitorArgs),
     /// Report on recorded runs
     #[command(after_help = after_help(ANALYZE_EXAMPLES))]
     Analyze(AnalyzeArgs),
@@ -303,6 +316,47 @@ pub(crate) enum DoctorFormat {
     Json,
 }
 
+/// Arguments of `monitor`.
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArgs {
+    /// Answer Prometheus' scrapes of /metrics at this address; port 0 is any free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Allow an address that other machines can reach: whoever can connect sees everything
+    #[arg(long, requires = "listen")]
+    pub(crate) allow_remote: bool,
+    /// Seconds from one reading to the next, 0.1 to 300
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = interval)]
+    pub(crate) interval: f64,
+    /// Follow this process and the container around it; ends when it does
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pid: Option<u32>,
+    /// Write the figures once and end
+    #[arg(long, conflicts_with = "listen")]
+    pub(crate) once: bool,
+    /// How figures are written; `json` is one object a reading
+    #[arg(long, value_enum, default_value_t = MonitorFormat::Text)]
+    pub(crate) format: MonitorFormat,
+    /// Most series that are published
+    #[arg(long, value_name = "SERIES", default_value_t = stepscope_metrics::DEFAULT_BUDGET)]
+    pub(crate) budget: usize,
+    /// Do not look for GPUs
+    #[arg(long)]
+    pub(crate) no_gpu: bool,
+    /// The driver's library, if it is not where the system looks
+    #[arg(long, value_name = "FILE", conflicts_with = "no_gpu")]
+    pub(crate) nvml: Option<PathBuf>,
+}
+
+/// Formats of `monitor`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MonitorFormat {
+    /// For people: a line of the most important figures
+    Text,
+    /// For programs: one object a line
+    Json,
+}
+
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
@@ -416,6 +470,13 @@ impl Format {
 
 fn threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "at least one thread reads".into())
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=300.0).contains(&seconds) => Ok(seconds),
+        _ => Err("an interval is from 0.1 to 300 seconds".into()),
+    }
 }
 
 fn severity(text: &str) -> Result<f64, String> {

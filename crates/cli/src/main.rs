@@ -18,6 +18,7 @@ mod output;
 mod partial_file;
 mod progress;
 mod signals;
+mod stop;
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,6 +48,7 @@ fn run(cli: &Cli) -> u8 {
         Command::Record(args) => command::record::run(args, cli.global),
         Command::Capture(args) => command::capture::run(args, cli.global),
         Command::Doctor(args) => command::doctor::run(args, cli.global),
+        Command::Monitor(args) => command::monitor::run(args, cli.global),
         Command::Analyze(args) => command::analyze::run(args, cli.global),
         Command::Merge(args) => command::merge::run(args, cli.global),
         Command::Convert(args) => command::convert::run(args, cli.global),

@@ -198,6 +198,77 @@ attributes! {
     LOSS_REASON = "stepscope.loss.reason", Str, "", Point, Contract, [];
     /// Where spans were sent: `directory` or `otlp`.
     SINK = "stepscope.sink", Str, "", Point, Contract, [];
+
+    /// What the processor did: `user`, `nice`, `system`, `idle`, `iowait`, `interrupt`, `softirq`, `steal`.
+    CPU_MODE = "cpu.mode", Str, "", Point, OpenTelemetry, [];
+    /// Number of the logical processor.
+    CPU_LOGICAL_NUMBER = "cpu.logical_number", Int, "", Point, OpenTelemetry, [];
+    /// What memory is in: `used`, `free`, `buffers`, `cached`.
+    MEMORY_STATE = "system.memory.state", Str, "", Point, OpenTelemetry, [];
+    /// What swap space is: `used`, `free`.
+    PAGING_STATE = "system.paging.state", Str, "", Point, OpenTelemetry, [];
+    /// Whether a page fault waited for storage: `major`, `minor`.
+    PAGING_FAULT_TYPE = "system.paging.fault.type", Str, "", Point, OpenTelemetry, [];
+    /// Whether pages came in from swap space or went out: `in`, `out`.
+    PAGING_DIRECTION = "system.paging.direction", Str, "", Point, OpenTelemetry, [];
+    /// Name of a block device, a network interface, or what is mounted.
+    SYSTEM_DEVICE = "system.device", Str, "", Point, OpenTelemetry, [];
+    /// `read` or `write`.
+    DISK_IO_DIRECTION = "disk.io.direction", Str, "", Point, OpenTelemetry, [];
+    /// What the space of a file system is: `used`, `free`.
+    FILESYSTEM_STATE = "system.filesystem.state", Str, "", Point, OpenTelemetry, [];
+    /// Kind of a file system.
+    FILESYSTEM_TYPE = "system.filesystem.type", Str, "", Point, OpenTelemetry, [];
+    /// Where a file system is mounted.
+    FILESYSTEM_MOUNTPOINT = "system.filesystem.mountpoint", Str, "", Point, OpenTelemetry, [];
+    /// Name of a network interface.
+    NETWORK_INTERFACE_NAME = "network.interface.name", Str, "", Point, OpenTelemetry, [];
+    /// `receive` or `transmit`.
+    NETWORK_IO_DIRECTION = "network.io.direction", Str, "", Point, OpenTelemetry, [];
+    /// State of connections: `established`, `time_wait`.
+    NETWORK_CONNECTION_STATE = "network.connection.state", Str, "", Point, OpenTelemetry, [];
+    /// `tcp`.
+    NETWORK_TRANSPORT = "network.transport", Str, "", Point, OpenTelemetry, [];
+    /// Whether a process gave up its processor or was taken off it: `voluntary`, `involuntary`.
+    CONTEXT_SWITCH_TYPE = "process.context_switch.type", Str, "", Point, OpenTelemetry, [];
+    /// Identity of a component: the UUID of a GPU, the name of an energy zone or a sensor.
+    HW_ID = "hw.id", Str, "", Point, OpenTelemetry, [];
+    /// Name of a component: `gpu0`, `package-0`.
+    HW_NAME = "hw.name", Str, "", Point, OpenTelemetry, [];
+    /// Model of a component.
+    HW_MODEL = "hw.model", Str, "", Point, OpenTelemetry, [];
+    /// Who made a component: `nvidia`, or `fake` where a driver of the tests says so.
+    HW_VENDOR = "hw.vendor", Str, "", Point, OpenTelemetry, [];
+    /// Kind of a component: `gpu`, `cpu`, `temperature`.
+    HW_TYPE = "hw.type", Str, "", Point, OpenTelemetry, [];
+    /// State of a component: `ok`, `degraded`, `failed`.
+    HW_STATE = "hw.state", Str, "", Point, OpenTelemetry, [];
+    /// What a GPU does: `general`, `encoder`, `decoder`.
+    HW_GPU_TASK = "hw.gpu.task", Str, "", Point, OpenTelemetry, [];
+    /// Time over which a load is averaged: `1m`, `5m`, `15m`.
+    LOAD_WINDOW = "stepscope.load.window", Str, "", Point, Contract, [];
+    /// What tasks wait for: `cpu`, `memory`, `io`.
+    PRESSURE_RESOURCE = "stepscope.pressure.resource", Str, "", Point, Contract, [];
+    /// Who waits: `some` tasks, or `full`: all at once.
+    PRESSURE_KIND = "stepscope.pressure.kind", Str, "", Point, Contract, [];
+    /// Which clock of a GPU: `sm`, `memory`.
+    GPU_CLOCK_DOMAIN = "stepscope.gpu.clock.domain", Str, "", Point, Contract, [];
+    /// Why a GPU's clocks are low: `power_cap`, `thermal`, `power_brake`, `idle`, `other`.
+    GPU_THROTTLE_REASON = "stepscope.gpu.throttle.reason", Str, "", Point, Contract, [];
+    /// Number of an XID error.
+    GPU_XID_CODE = "stepscope.gpu.xid.code", Int, "", Point, Contract, [];
+    /// Whose memory on a GPU: `own`, the process that is followed, or `other`.
+    GPU_PROCESS = "stepscope.gpu.process", Str, "", Point, Contract, [];
+    /// Which unit of a GPU: `sm`, `tensor`, `dram`.
+    GPU_UNIT = "stepscope.gpu.unit", Str, "", Point, Contract, [];
+    /// Which allocator: `jemalloc`, `mimalloc`, `glibc`.
+    ALLOCATOR = "stepscope.allocator", Str, "", Point, Contract, [];
+    /// Name of a value that the program records by `value!`.
+    VALUE_NAME = "stepscope.value_name", Str, "", Point, Contract, [];
+    /// Name of an alert's rule.
+    ALERT_RULE = "stepscope.alert.rule", Str, "", Point, Contract, [];
+    /// How severe an alert is: `warning`, `critical`.
+    ALERT_SEVERITY = "stepscope.alert.severity", Str, "", Point, Contract, [];
 }
 
 /// The row of `key`, found by its own name or one of its aliases.

@@ -1,23 +1,60 @@
-//! Every metric that stepscope writes, once. The sums of a section leave as integers, cumulative per
+//! Every metric that stepscope writes, once: here those of sections, which the layer publishes beside spans, and in
+//! [`host`], [`device`] and [`program`] those of the exporter. The sums of a section leave as integers, cumulative per
 //! (process instance, path): the latest point wins, so retries and crashes do no harm.
 
 use crate::attr;
-use crate::vocabulary::{Instrument, Metric};
+use crate::vocabulary::{Instrument, Metric, Tier, stability};
 
+/// A constant for each name, a static row for each metric in `row`, and the rows in `TABLE`. Rows that name no source and
+/// tier are the layer's.
 macro_rules! metrics {
     ($($(#[doc = $doc:literal])+ $name:ident = $key:literal, $instrument:ident, $unit:literal,
-       [$($attribute:path),*];)+) => {
+       [$($attribute:path),*] $(, $source:literal, $tier:ident)?;)+) => {
         $($(#[doc = $doc])+ pub const $name: &str = $key;)+
 
+        /// The rows of the table, each by its name.
+        pub mod row {
+            use super::*;
+
+            $($(#[doc = $doc])+ pub static $name: Metric =
+                metrics!(@row [$($doc),+] $key, $instrument, $unit, [$($attribute),*] $(, $source, $tier)?);)+
+        }
+
         /// All of them.
-        pub const TABLE: &[Metric] = &[$(Metric {
-            name: $name,
+        pub const TABLE: &[Metric] = &[$(
+            metrics!(@row [$($doc),+] $key, $instrument, $unit, [$($attribute),*] $(, $source, $tier)?)
+        ),+];
+    };
+    (@row [$($doc:literal),+] $key:literal, $instrument:ident, $unit:literal, [$($attribute:path),*]) => {
+        metrics!(@row [$($doc),+] $key, $instrument, $unit, [$($attribute),*], "", Layer)
+    };
+    (@row [$($doc:literal),+] $key:literal, $instrument:ident, $unit:literal, [$($attribute:path),*],
+     $source:literal, $tier:ident) => {
+        Metric {
+            name: $key,
             instrument: Instrument::$instrument,
             unit: $unit,
             doc: concat!($($doc),+),
             attributes: &[$($attribute),*],
-        }),+];
+            stability: stability($key),
+            source: $source,
+            tier: Tier::$tier,
+        }
     };
+}
+
+pub mod device;
+pub mod host;
+pub mod program;
+
+/// Every metric: those of [`TABLE`], which the layer writes and readers know, and those of the exporter.
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    TABLE.iter().chain(exported())
+}
+
+/// The metrics of the exporter.
+pub fn exported() -> impl Iterator<Item = &'static Metric> {
+    host::TABLE.iter().chain(device::TABLE).chain(program::TABLE)
 }
 
 metrics! {
@@ -55,8 +92,8 @@ metrics! {
     SPANS_EXPORTED = "stepscope.spans.exported", Counter, "{span}", [attr::SINK];
     /// Spans that were lost, by reason and sink (no sink: lost before any sink).
     SPANS_DROPPED = "stepscope.spans.dropped", Counter, "{span}", [attr::SINK, attr::LOSS_REASON];
-    /// Resident memory of the process.
-    PROCESS_MEMORY_USAGE = "process.memory.usage", Gauge, "By", [];
+    /// Resident memory of the process. It was a gauge once; readers take it as such, too.
+    PROCESS_MEMORY_USAGE = "process.memory.usage", UpDownCounter, "By", [], "/proc/PID/stat", Pass;
     /// Bytes live in the process according to the counting allocator.
     MEM_LIVE = "stepscope.mem.live", Gauge, "By", [];
 }
@@ -85,15 +122,36 @@ pub const fn squares(low: i64, high: i64) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vocabulary::Stability;
     use std::collections::HashSet;
 
     #[test]
     fn every_name_is_declared_once() {
         let mut seen = HashSet::new();
-        for row in TABLE {
+        for row in all() {
             assert!(seen.insert(row.name), "{} twice", row.name);
             assert!(row.doc.trim().ends_with('.'), "{}", row.name);
+            let ours = row.name.starts_with("stepscope.");
+            assert_eq!(ours, row.stability == Stability::Contract, "{}", row.name);
         }
+    }
+
+    #[test]
+    fn what_the_exporter_reads_has_a_source_and_declared_attributes() {
+        for row in exported() {
+            assert!(!row.source.is_empty() && row.tier != Tier::Layer, "{}", row.name);
+            assert!(row.instrument != Instrument::Histogram, "{}: the exporter has none", row.name);
+            for key in row.attributes {
+                let place = attr::find(key).map(|attribute| attribute.place);
+                assert!(place.is_some(), "{}: {key} is not declared", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_by_its_name_is_that_of_the_table() {
+        assert!(host::TABLE.contains(&host::row::CPU_TIME));
+        assert_eq!(row::SECTION_COUNT.tier, Tier::Layer);
     }
 
     #[test]

@@ -100,8 +100,10 @@ pub struct Attribute {
 /// How a metric's points combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instrument {
-    /// Cumulative monotonic sum of integers.
+    /// Cumulative monotonic sum.
     Counter,
+    /// Cumulative sum that goes up and down: the present amount, which adds up over what it is of.
+    UpDownCounter,
     /// Last value.
     Gauge,
     /// Cumulative exponential histogram of scale [`crate::histogram::SCALE`].
@@ -114,8 +116,36 @@ impl Instrument {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
+            Self::UpDownCounter => "updowncounter",
             Self::Gauge => "gauge",
             Self::Histogram => "exponential histogram",
+        }
+    }
+}
+
+/// How often a metric is read, by what that costs. All but the first are the exporter's; its interval is that of
+/// [`Tier::Pass`], and the others keep their distance from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// With what the layer publishes: every ten seconds and at the end of epochs and runs.
+    Layer,
+    /// Several times in a pass.
+    Fast,
+    /// Once a pass.
+    Pass,
+    /// Once in ten passes.
+    Slow,
+}
+
+impl Tier {
+    /// The name in the documentation.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Layer => "layer",
+            Self::Fast => "100 ms",
+            Self::Pass => "1 s",
+            Self::Slow => "10 s",
         }
     }
 }
@@ -133,4 +163,23 @@ pub struct Metric {
     pub doc: &'static str,
     /// The attributes that tell its points apart.
     pub attributes: &'static [&'static str],
+    /// Who defines it.
+    pub stability: Stability,
+    /// The file or the call of NVML that it is read from.
+    pub source: &'static str,
+    /// How often it is read.
+    pub tier: Tier,
+}
+
+/// Names that begin with `stepscope.` are ours.
+pub(crate) const fn stability(name: &str) -> Stability {
+    let (name, ours) = (name.as_bytes(), b"stepscope.");
+    let mut index = 0;
+    while index < ours.len() {
+        if index >= name.len() || name[index] != ours[index] {
+            return Stability::OpenTelemetry;
+        }
+        index += 1;
+    }
+    Stability::Contract
 }

@@ -7,6 +7,7 @@
 mod configuration;
 mod jaeger;
 mod leftovers;
+mod monitor;
 mod restart;
 mod sampled;
 mod scale;

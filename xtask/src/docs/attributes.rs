@@ -68,7 +68,8 @@ fn attributes(out: &mut String) {
 fn metrics(out: &mut String) {
     out.push_str(
         "\n## Metrics\n\nCounters and histograms are cumulative since the process began to record; the latest point \
-         of a process and set of attributes wins.\n\n",
+         of a process and set of attributes wins. Those of the machine, its devices and the exporter are in \
+         [metrics.md](metrics.md#the-table).\n\n",
     );
     let rows = metric::TABLE.iter().map(|row| {
         let attributes = row.attributes.iter().map(|key| code(key)).collect::<Vec<_>>().join(", ");
@@ -154,12 +155,16 @@ fn meaning(source: &str, name: &str) -> Outcome<String> {
     doc(source, name).ok_or_else(|| format!("no documentation found for the value {name:?}"))
 }
 
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
 /// A table; `|` inside cells is escaped, and links that only rustdoc resolves are left as code.
-fn table<const N: usize>(out: &mut String, head: [&str; N], rows: impl Iterator<Item = [String; N]>) {
+pub(super) fn table<const N: usize>(
+    out: &mut String,
+    head: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) {
     let line = |cells: [String; N]| format!("| {} |\n", cells.join(" | "));
     out.push_str(&line(head.map(str::to_owned)));
     out.push_str(&line(head.map(|_| "---".to_owned())));

@@ -1,6 +1,7 @@
 //! Documents generated from the tables in stepscope-core and the rules' pages, and the check that the former are current.
 
 mod attributes;
+mod metrics;
 mod variants;
 
 use crate::Outcome;
@@ -13,7 +14,10 @@ struct Document {
     generate: fn() -> Outcome<String>,
 }
 
-const DOCUMENTS: &[Document] = &[Document { path: "docs/attributes.md", generate: attributes::generate }];
+const DOCUMENTS: &[Document] = &[
+    Document { path: "docs/attributes.md", generate: attributes::generate },
+    Document { path: "docs/metrics.md", generate: metrics::generate },
+];
 
 /// Writes every document.
 pub(crate) fn write() -> Outcome {

@@ -23,7 +23,7 @@ pub(super) fn vocabulary(file: &File) -> Vec<String> {
 
 fn is_name(literal: &str) -> bool {
     let dotted = literal.contains('.');
-    let declared = || attr::TABLE.iter().map(|row| row.key).chain(metric::TABLE.iter().map(|row| row.name));
+    let declared = || attr::TABLE.iter().map(|row| row.key).chain(metric::all().map(|row| row.name));
     let ours = literal.starts_with("stepscope.") && !literal.contains([' ', '/']);
     !ALLOWED.contains(&literal) && dotted && (ours || declared().any(|name| name == literal))
 }

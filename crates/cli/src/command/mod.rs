@@ -9,4 +9,5 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod merge;
+pub(crate) mod monitor;
 pub(crate) mod record;

@@ -2,8 +2,18 @@
 
 use crate::program::{folder, output, run};
 
-const COMMANDS: [&str; 9] =
-    ["demo", "record", "capture", "doctor", "analyze", "merge", "convert", "explain", "completions"];
+const COMMANDS: [&str; 10] = [
+    "demo",
+    "record",
+    "capture",
+    "doctor",
+    "monitor",
+    "analyze",
+    "merge",
+    "convert",
+    "explain",
+    "completions",
+];
 
 #[test]
 fn help_teaches() {
@@ -17,7 +27,9 @@ fn help_teaches() {
     for code in 0..=4 {
         assert!(text.contains(&format!("\n  {code}  ")), "exit code {code}: {text}");
     }
-    for command in ["demo", "record", "capture", "doctor", "analyze", "merge", "convert", "explain"] {
+    for command in
+        ["demo", "record", "capture", "doctor", "monitor", "analyze", "merge", "convert", "explain"]
+    {
         let text = output(folder.path(), &[command, "--help"]);
         assert!(text.contains("Examples:"), "{text}");
         assert!(text.contains("Exit codes:"), "{text}");
@@ -34,7 +46,7 @@ fn the_version_is_the_package_s() {
 #[test]
 fn wrong_usage_is_code_2() {
     let folder = folder("usage");
-    let cases: [&[&str]; 18] = [
+    let cases: [&[&str]; 23] = [
         &[],
         &["no-such-command"],
         &["analyze", "--no-such-option"],
@@ -53,6 +65,11 @@ fn wrong_usage_is_code_2() {
         &["record", "true"],
         &["explain", "no_such_rule"],
         &["demo", "--steps", "0"],
+        &["monitor", "--listen", "9101"],
+        &["monitor", "--listen", "0.0.0.0:0"],
+        &["monitor", "--interval", "0"],
+        &["monitor", "--pid", "0"],
+        &["monitor", "--once", "--listen", "127.0.0.1:0"],
         &["completions", "no-such-shell"],
     ];
     for case in cases {

@@ -11,6 +11,7 @@ mod explain;
 mod formats;
 mod help;
 mod inputs;
+mod monitor;
 mod partial;
 mod pipes;
 mod program;

@@ -72,6 +72,7 @@ impl<V: Visitor> Writer<'_, V> {
         let instrument = row.map_or(Instrument::Gauge, |row| row.instrument);
         let (kind, temporality, monotonic) = match instrument {
             Instrument::Counter => (MetricKind::Sum, Temporality::CUMULATIVE, true),
+            Instrument::UpDownCounter => (MetricKind::Sum, Temporality::CUMULATIVE, false),
             Instrument::Gauge => (MetricKind::Gauge, Temporality::default(), false),
             Instrument::Histogram => (MetricKind::ExponentialHistogram, Temporality::CUMULATIVE, false),
         };

@@ -99,7 +99,7 @@ impl Publication {
 fn head(visitor: &mut impl Visitor, name: &str) {
     let Some(row) = metric::TABLE.iter().find(|row| row.name == name) else { return };
     let (kind, temporality) = match row.instrument {
-        Instrument::Counter => (MetricKind::Sum, Temporality::CUMULATIVE),
+        Instrument::Counter | Instrument::UpDownCounter => (MetricKind::Sum, Temporality::CUMULATIVE),
         Instrument::Gauge => (MetricKind::Gauge, Temporality::default()),
         Instrument::Histogram => (MetricKind::ExponentialHistogram, Temporality::CUMULATIVE),
     };

@@ -1,0 +1,135 @@
+//! The sources, and the sampler that asks each of them in turn. A source writes all of its figures at every pass, absent
+//! where they are not known, so nothing stays that is not so any more.
+
+mod cgroup;
+mod cpu;
+mod disk;
+mod energy;
+mod file;
+mod memory;
+mod network;
+mod parse;
+mod pressure;
+mod process;
+mod system;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use self::file::{Buffer, Input};
+use crate::notes::Notes;
+use crate::snapshot::Snapshot;
+
+/// Passes from one reading of what costs more to the next.
+pub(crate) const SLOW_PASSES: u64 = 10;
+
+/// Where the files are.
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    ticks_per_s: f64,
+    page_bytes: u64,
+    /// Whether these are the files of the machine at hand.
+    is_live: bool,
+}
+
+impl Root {
+    fn input(&self, path: &str) -> Input {
+        Input::new(self.path.join(path))
+    }
+}
+
+/// Reads the files of the machine, of a process and of its container, once for every call of [`Sampler::pass`], and
+/// allocates nothing while no device comes or goes. What may block (file systems, GPUs) is not among them.
+#[derive(Debug)]
+pub struct Sampler {
+    buffer: Buffer,
+    snapshot: Snapshot,
+    cpu: cpu::Cpu,
+    memory: memory::MemoryFiles,
+    pressure: pressure::PressureFiles,
+    disks: disk::Disks,
+    network: network::Network,
+    energy: energy::Energy,
+    process: process::ProcessFiles,
+    group: Option<cgroup::Group>,
+}
+
+impl Sampler {
+    /// Of the machine at hand and the process `pid`.
+    #[must_use]
+    pub fn new(pid: u32) -> Self {
+        Self::with_notes(Path::new("/"), pid, &Arc::default())
+    }
+
+    /// Of the files below `root`, which may be recorded ones of another machine; ticks and pages are the usual ones there.
+    #[must_use]
+    pub fn of_files(root: &Path, pid: u32) -> Self {
+        Self::with_notes(root, pid, &Arc::default())
+    }
+
+    pub(crate) fn with_notes(root: &Path, pid: u32, notes: &Arc<Notes>) -> Self {
+        let is_live = root == Path::new("/");
+        let root = Root {
+            path: root.to_owned(),
+            ticks_per_s: if is_live { system::ticks_per_s() } else { 100.0 },
+            page_bytes: if is_live { system::page_bytes() } else { 4_096 },
+            is_live,
+        };
+        let pressure = ["cpu", "memory", "io"].map(|name| root.input(&format!("proc/pressure/{name}")));
+        Self {
+            buffer: Buffer::default(),
+            snapshot: Snapshot::default(),
+            cpu: cpu::Cpu::new(&root),
+            memory: memory::MemoryFiles::new(&root),
+            pressure: pressure::PressureFiles::new(pressure),
+            disks: disk::Disks::new(&root),
+            network: network::Network::new(&root),
+            energy: energy::Energy::new(&root, notes),
+            process: process::ProcessFiles::new(&root, pid),
+            group: cgroup::Group::find(&root, pid),
+        }
+    }
+
+    /// Reads everything that is due.
+    pub fn pass(&mut self) -> &Snapshot {
+        let started = Instant::now();
+        let (snapshot, buffer) = (&mut self.snapshot, &mut self.buffer);
+        let is_slow = snapshot.passes % SLOW_PASSES == 0;
+        snapshot.passes += 1;
+        self.cpu.read(buffer, snapshot);
+        self.memory.read(buffer, &mut snapshot.host, is_slow);
+        snapshot.host.pressure = self.pressure.read(buffer);
+        self.disks.read(buffer, &mut snapshot.disks);
+        self.network.read(buffer, snapshot, is_slow);
+        self.energy.read(buffer, started, &mut snapshot.zones);
+        let machine = (snapshot.host.uptime_s, snapshot.host.cpus);
+        snapshot.process = self.process.read(buffer, machine, is_slow);
+        let uptime_s = snapshot.host.uptime_s;
+        snapshot.container = self.group.as_mut().map(|group| group.read(buffer, uptime_s, is_slow));
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        snapshot.taken_unix_ns = now.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        snapshot.pass_duration_s = Some(started.elapsed().as_secs_f64());
+        snapshot
+    }
+
+    /// The snapshot, for what other threads have read.
+    pub(crate) const fn snapshot_mut(&mut self) -> &mut Snapshot {
+        &mut self.snapshot
+    }
+
+    /// Whether the process that is followed was there and has ended.
+    #[must_use]
+    pub const fn process_ended(&self) -> bool {
+        self.process.is_gone()
+    }
+}
+
+/// Puts the entry at `index`, where entries of former passes may be.
+fn put<T>(entries: &mut Vec<T>, index: usize, entry: T) {
+    match entries.get_mut(index) {
+        Some(slot) => *slot = entry,
+        None => entries.push(entry),
+    }
+}

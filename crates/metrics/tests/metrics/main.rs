@@ -1,0 +1,10 @@
+//! The exporter from outside: recorded trees, the live machine, scrapes, memory in the steady state.
+
+#![expect(clippy::unwrap_used, reason = "a test whose surroundings fail cannot go on")]
+
+mod common;
+mod gpus;
+mod live;
+mod scrape;
+mod steady;
+mod trees;

@@ -1,0 +1,60 @@
+//! In the steady state a pass and its publication allocate nothing.
+#![expect(unsafe_code, reason = "an allocator that counts")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use stepscope_metrics::view::prometheus::{Format, Renderer};
+use stepscope_metrics::{Sampler, Snapshot};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: everything is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_pass_and_a_copy_allocate_nothing() {
+    let mut sampler = Sampler::new(std::process::id());
+    let mut copy = Snapshot::default();
+    // Past the first of everything; the slow readings, one pass in ten, are among those measured.
+    for _ in 0..3 {
+        copy.clone_from(sampler.pass());
+    }
+    let mut renderer = Renderer::new(Format::Text);
+    let mut text = String::with_capacity(1 << 20);
+    renderer.render(&copy, 2_000, &[], &mut text);
+    let before = ALLOCATIONS.get();
+    for _ in 0..25 {
+        copy.clone_from(sampler.pass());
+        text.clear();
+        renderer.render(&copy, 2_000, &[], &mut text);
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+    assert!(copy.host.memory.is_some() && copy.process.is_some());
+    drop(std::hint::black_box(Box::new(7)));
+    assert_eq!(ALLOCATIONS.get() - before, 1, "the allocator counts");
+}
