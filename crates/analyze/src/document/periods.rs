@@ -47,11 +47,7 @@ fn because(period: &StepPeriod) -> String {
 }
 
 /// The section of that phase that takes it: of those that run in at most half of the steps the one that takes most.
-fn section<'a>(
-    report: &'a Report,
-    steps: &PeriodicSteps,
-    period: &StepPeriod,
-) -> Option<&'a SectionRow> {
+fn section<'a>(report: &'a Report, steps: &PeriodicSteps, period: &StepPeriod) -> Option<&'a SectionRow> {
     let phase = period.cause.as_ref()?.phase.as_ref()?;
     let mode = report.detailed_metrics.modes.iter().find(|row| row.mode == steps.mode)?;
     let rows = report.sections.iter().filter(|row| row.is_part() && row.phase.as_ref() == Some(phase));
