@@ -13,6 +13,7 @@ mod between_steps;
 pub mod changepoints;
 mod config;
 pub mod critical_path;
+mod document;
 mod exemplars;
 mod finish;
 #[cfg(test)]

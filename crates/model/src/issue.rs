@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Kinds of damage; the name is stable and appears in the JSON report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IssueKind {
     /// The file could not be opened or read to its end.
@@ -58,6 +59,7 @@ pub enum IssueKind {
 
 /// One kind of damage in one file; repeated ones are counted, the first is placed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadIssue {
     /// File as given or found; empty for damage that belongs to no file.
     pub file: String,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The known attributes of a resource. Two processes are the same instance when all of it is equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resource {
     /// `stepscope.run.id` or an alias; empty where absent.
     pub run_id: String,

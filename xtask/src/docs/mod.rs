@@ -1,4 +1,5 @@
-//! Documents generated from the tables in stepscope-core and the rules' pages, and the check that the former are current.
+//! Documents generated from the tables in stepscope-core, the rules' pages and the types of the report, and the check
+//! that the first are current.
 
 mod attributes;
 mod metrics;
@@ -31,8 +32,9 @@ pub(crate) fn write() -> Outcome {
             .map_err(|error| format!("failed to write {}: {error}", document.path))?;
         eprintln!("wrote {}", document.path);
     }
-    // Only the analyzer knows its rules: its test holds their document, and writes it where it is told to.
-    let mut rules = cargo(&["test", "-p", "stepscope-analyze", "--test", "report", "--", "document::"]);
+    // Only the analyzer knows its rules and its report: its tests hold their documents, and write them where they are told to.
+    let mut rules =
+        cargo(&["test", "-p", "stepscope-analyze", "--test", "report", "--", "document::", "schema::"]);
     rules.env("BLESS", "1");
     run(rules)
 }

@@ -5,6 +5,7 @@ use stepscope_core::Distribution;
 
 /// Figures of a set of durations (or sizes; the unit is that of the values).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
     /// Number of values.
     pub count: u64,

@@ -8,6 +8,7 @@ use crate::phases::summary::PhaseName;
 
 /// How a level moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     /// From one step to the next.
@@ -19,9 +20,11 @@ pub enum ChangeKind {
 /// Steps of one mode that take longer, or less long, from some step on; found as [`crate::changepoints`] says, after warm-up. Where
 /// steps say how long their threads waited for batches before them, they take that as well.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepChange {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
     pub mode: Mode,
     /// How.
     pub kind: ChangeKind,
@@ -87,6 +90,7 @@ pub(crate) fn is_input_told(input_ns: u64, all_ns: u64) -> bool {
 
 /// What changed in the whole steps, or in the input before them, in means of the level before and of the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeCause {
     /// The phase; absent for time that no phase covers.
     pub phase: Option<PhaseName>,
@@ -110,6 +114,7 @@ pub(crate) const EXPLAINED_SHARE: f64 = 0.5;
 
 /// What changed in a section, in means of whole steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeSection {
     /// Its path.
     pub path: String,

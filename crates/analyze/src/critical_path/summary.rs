@@ -8,11 +8,13 @@ use crate::phases::summary::PhaseName;
 /// The critical paths of one kind of window, summed. A path's pieces are exactly its window, so that the times of
 /// all sections and `other_ns` add up to `total_ns`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalPath {
     /// `step`, or `trace` where the program has no steps.
     pub window: &'static str,
     /// Mode of the steps; absent where there are none.
     #[serde(serialize_with = "mode")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::report::schema::Word<Mode>>"))]
     pub mode: Option<Mode>,
     /// Windows whose every span was read, warm-up included.
     pub windows: u64,
@@ -38,6 +40,7 @@ pub struct CriticalPath {
 /// stage. Its time there is that of the sections that made them,
 /// and no longer that of the waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThroughBatches {
     /// Waits on the path that link to their batch.
     pub linked_ns: u64,
@@ -53,6 +56,7 @@ fn mode<S: serde::Serializer>(mode: &Option<Mode>, serializer: S) -> Result<S::O
 
 /// A section's part in the critical paths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalSection {
     /// Its path.
     pub path: String,
@@ -75,6 +79,7 @@ pub struct CriticalSection {
 
 /// What waits for batches were for. The three times add up to the durations of those waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitParts {
     /// Waits that know when their batch was made.
     pub waits: u64,

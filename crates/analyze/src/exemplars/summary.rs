@@ -8,6 +8,7 @@ use crate::steps::summary::SlowStep;
 
 /// Why a step was kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExampleRole {
     /// Among the first two of its mode.
@@ -38,9 +39,11 @@ impl ExampleRole {
 
 /// A step with its spans: the longest 256 of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Example {
     /// Its mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
     pub mode: Mode,
     /// Why it is here, each reason once.
     pub roles: Vec<ExampleRole>,
@@ -63,6 +66,7 @@ pub struct Example {
 
 /// A thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lane {
     /// The operating system's id of it.
     pub thread_id: Option<i64>,
@@ -72,6 +76,7 @@ pub struct Lane {
 
 /// A span of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExampleSpan {
     /// Its name.
     pub name: String,
@@ -98,6 +103,7 @@ pub struct ExampleSpan {
 
 /// An interval in which a span ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExampleRun {
     /// Its start after that of the step.
     pub offset_ns: i64,
@@ -107,6 +113,7 @@ pub struct ExampleRun {
 
 /// A batch that a span waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExampleBatch {
     /// Id of the trace in which it was made, where the span links to it.
     pub trace_id: Option<String>,
@@ -118,6 +125,7 @@ pub struct ExampleBatch {
 
 /// A piece of the critical path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExamplePiece {
     /// Place of the span in the list.
     pub span: u64,

@@ -31,6 +31,7 @@ pub struct InputFigures {
 /// What driving threads did between steps: outermost sections of one phase that are no steps, and of each what lies in no
 /// step of its process, from the first steady step to the last one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutsideRow {
     /// Phase of the outermost section; absent where it has none.
     pub phase: Option<PhaseName>,
@@ -43,6 +44,7 @@ pub struct OutsideRow {
 
 /// Batches made by loaders.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BatchSummary {
     /// Number of batches.
     pub count: u64,
@@ -52,6 +54,7 @@ pub struct BatchSummary {
 
 /// One loader.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoaderRow {
     /// Name of the section that makes its batches.
     pub name: String,
@@ -99,6 +102,7 @@ pub struct LoaderRow {
 
 /// What a loader did after warm-up, without the longest of its batches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AfterWarmup {
     /// Mean time to make a batch.
     pub produce_mean_ns: u64,
@@ -110,6 +114,7 @@ pub struct AfterWarmup {
 
 /// The slowest of several processes of a loader.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowestProcess {
     /// Its rank.
     pub rank: Option<i64>,
@@ -122,6 +127,7 @@ pub struct SlowestProcess {
 /// What a loader did at the times after warm-up at which its batches were waited for: of each stretch of time, of 32 batches or more on
 /// average, by as much as was waited in it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhileAwaited {
     /// As [`LoaderRow::utilisation`], of its workers from their first batch to their last.
     pub utilisation: f64,
@@ -149,9 +155,11 @@ impl LoaderRow {
 
 /// Waits for a loader in the steps of one mode, or outside of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldUp {
     /// Mode of the steps; absent outside of steps.
     #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::report::schema::Word<Mode>>"))]
     pub mode: Option<Mode>,
     /// Number of waits.
     pub waits: u64,
@@ -161,6 +169,7 @@ pub struct HeldUp {
 
 /// Waits for a loader inside of the batches of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitedBy {
     /// The loader whose batches they were part of.
     pub loader: String,
@@ -172,6 +181,7 @@ pub struct WaitedBy {
 
 /// One thread of a loader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerRow {
     /// Rank of its process.
     pub rank: Option<i64>,
@@ -200,6 +210,7 @@ pub struct WorkerRow {
 /// Waits for batches: spans of phase `data_wait`, by tag or by name. Those of a run are of the threads that drive steps, in
 /// these and between them (where nothing is a step, of all threads); those of a loader are all that name it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitSummary {
     /// Durations of the waits. Of one on the thread of its step that says when it was polled, the time for which it was
     /// exposed: what it was suspended for while other sections ran kept nobody waiting.

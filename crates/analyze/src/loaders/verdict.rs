@@ -11,6 +11,7 @@ use crate::summary::{FigureSource, InputFigures, ModeSummary, Summary};
 
 /// Whether the run waits for its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InputVerdict {
     /// Too little is known to say.
@@ -38,6 +39,7 @@ impl InputVerdict {
 
 /// Share of the time that goes into input on driving threads, warm-up excluded, and the verdict on it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InputShare {
     /// The verdict.
     pub verdict: InputVerdict,

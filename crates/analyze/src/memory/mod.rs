@@ -41,6 +41,7 @@ thresholds! {
 
 /// Growth as the `leaks` of the report list it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Leak {
     /// The section that leaves about as much behind; absent where none does.
     pub section: Option<String>,
@@ -49,6 +50,7 @@ pub struct Leak {
     /// Slope, bytes a step.
     pub bytes_per_step: f64,
     /// Its 95 % confidence interval.
+    #[cfg_attr(feature = "schema", schemars(with = "(Option<f64>, Option<f64>)"))]
     pub confidence_interval: (f64, f64),
     /// Probability of such a trend by chance.
     pub p_value: f64,
@@ -60,6 +62,7 @@ pub struct Leak {
 
 /// How sure a leak is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LeakVerdict {
     /// Bytes allocated and not freed grow.

@@ -21,10 +21,12 @@ pub struct MemorySummary {
 /// that frees what others allocated holds less than nothing; all of them together hold what was allocated and not freed
 /// inside of sections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldSeries {
     /// Mode of the steps. What happened in no numbered step of this mode (loaders, sections between steps, steps of other
     /// modes) is at the step in which it ended, as exactly as points tell steps apart.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
     pub mode: Mode,
     /// As in [`StepSeries`](crate::summary::StepSeries).
     pub shift: u32,
@@ -43,6 +45,7 @@ pub struct HeldSeries {
 
 /// What a section holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldSection {
     /// Its path.
     pub path: String,
@@ -56,6 +59,7 @@ pub struct HeldSection {
 
 /// Ends and extreme of bytes held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldFigures {
     /// After the first point.
     pub first_bytes: i64,
@@ -69,6 +73,7 @@ pub struct HeldFigures {
 
 /// One point. The bytes of `sections` and `other_bytes` add up to `held_bytes`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldPoint {
     /// Smallest step number that it can hold.
     pub step: u64,
@@ -84,6 +89,7 @@ pub struct HeldPoint {
 
 /// A trend over the whole run and one over its end, both after warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendPair {
     /// First value (of the first point).
     pub first_bytes: u64,
@@ -101,6 +107,7 @@ pub struct TrendPair {
 
 /// A level, and from some step on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateGrowth {
     /// From that step on. Its probability counts that the step was looked for.
     pub growth: Trend,
@@ -114,6 +121,7 @@ pub struct LateGrowth {
 /// interval, and a test that takes memory as what depends on what it was before. Formulas and sources are in
 /// `crate::memory::trend`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
     /// Points it rests on.
     pub n: u64,
@@ -128,6 +136,7 @@ pub struct Trend {
     /// Median of the slopes of all pairs of levels, bytes per step.
     pub slope_per_step: f64,
     /// 95 % confidence interval of the slope.
+    #[cfg_attr(feature = "schema", schemars(with = "(Option<f64>, Option<f64>)"))]
     pub confidence_interval: (f64, f64),
     /// Two-sided probability of such a trend where there is none.
     pub p_value: f64,
@@ -143,6 +152,7 @@ impl Trend {
 
 /// Memory of one process as its own gauges say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessMemory {
     /// Rank.
     pub rank: Option<i64>,

@@ -52,6 +52,9 @@ impl fmt::Display for PhaseName {
     }
 }
 
+#[cfg(feature = "schema")]
+crate::report::schema::string!(PhaseName, "A phase: one of stepscope's, or the user's own word.");
+
 impl Serialize for PhaseName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
@@ -60,6 +63,7 @@ impl Serialize for PhaseName {
 
 /// How the phase of a section is known; earlier wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseSource {
     /// The section says so itself.
@@ -73,6 +77,7 @@ pub enum PhaseSource {
 /// Time of one phase on all steps that were recorded, by the processes' own sums: all modes, warm-up included, on
 /// whatever thread.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSum {
     /// The phase; absent for the time that no section with a phase covers.
     pub phase: Option<PhaseName>,
@@ -87,6 +92,7 @@ pub struct PhaseSum {
 
 /// Time of one phase on the steps of one mode, warm-up excluded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseRow {
     /// The phase.
     pub phase: PhaseName,

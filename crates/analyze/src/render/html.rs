@@ -1,34 +1,22 @@
 //! Format `html`: the report as one page that asks nothing of any network. The page is complete without scripts: text,
 //! tables, plots; `front/` adds zoom, search, sorting and the flame graph. Each figure is a `<data>` element that
 //! carries its exact value; its place in the JSON report, which a test compares, is told by it and by what is around it
-//! (`page`). This file gives the order of the parts; each has a file of its own.
+//! (`blocks`).
 
 mod axis;
-mod changes;
-mod critical;
+mod blocks;
 mod data;
 mod distribution;
-mod drawn;
-mod findings;
 mod marks;
-mod modes;
-mod overview;
-mod page;
-mod palette;
-mod periods;
-mod plots;
-mod ranked;
-mod ranks;
-mod recording;
-mod sections;
+mod plot;
 mod sha256;
 mod shape;
-mod steps;
 mod svg;
 mod waterfall;
 
-use self::page::escape;
+use self::blocks::{escape, prose, words};
 use super::{Options, Output, RenderError, Renderer};
+use crate::document::{Block, Document, Shown};
 use crate::report::Report;
 
 pub(super) const RENDERER: Renderer =
@@ -52,41 +40,33 @@ const SCRIPT: &str = concat!(
 );
 
 fn render(report: &Report, _: Options) -> Result<String, RenderError> {
-    let mut body = String::new();
-    overview::facts(report, &mut body);
-    if report.has_run() {
-        findings::render(report, &mut body);
-    }
-    steps::phases(report, &mut body);
-    if report.has_steps() {
-        plots::timeline(report, &mut body);
-        distribution::render(report, &mut body);
-        plots::phases_over_steps(report, &mut body);
-        steps::slowest(report, &mut body);
-    }
-    critical::render(report, &mut body);
-    if report.has_steps() {
-        waterfall::render(report, &mut body);
-    } else if report.has_run() {
-        waterfall::without_steps(report, &mut body);
-    }
-    sections::flame(report, &mut body);
-    sections::table(report, &mut body);
-    ranked::render(report, &mut body);
-    plots::memory(report, &mut body);
-    steps::memory(report, &mut body);
-    plots::values(report, &mut body);
-    steps::loaders(report, &mut body);
-    ranks::render(report, &mut body);
-    recording::render(report, &mut body);
-    findings::rules(report, &mut body);
-    let header = overview::header(report, &body);
+    let document = Document::of(report, Shown::HTML);
+    let mut body = header(&document);
+    body.push_str("<main id=\"content\" tabindex=\"-1\">\n");
+    blocks::body(&document.blocks, &mut body);
     let data = data::encode(report).map_err(RenderError)?;
-    Ok(document(report, &header, &body, &data))
+    Ok(page(report, &body, &data))
+}
+
+/// The head; the navigation leads to the parts that have a name in it.
+fn header(document: &Document) -> String {
+    let run = words(&document.run);
+    let run = if document.is_named { format!("<code>{run}</code>") } else { run };
+    let links = document.blocks.iter().filter_map(|block| match block {
+        Block::Part { id, link, .. } if !link.is_empty() => {
+            Some(format!("<li><a href=\"#{id}\">{link}</a></li>"))
+        }
+        _ => None,
+    });
+    format!(
+        "<header>\n<p class=\"brand\">stepscope · {run}</p>\n<h1>{}</h1>\n<nav aria-label=\"Parts of the report\"><ul>{}</ul></nav>\n</header>\n",
+        prose(&document.verdict.1),
+        links.collect::<String>()
+    )
 }
 
 /// The page around its parts. The policy allows the one style and the one script that are in it, by their hashes.
-fn document(report: &Report, header: &str, body: &str, data: &str) -> String {
+fn page(report: &Report, body: &str, data: &str) -> String {
     let title = report.run_name();
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -100,7 +80,7 @@ fn document(report: &Report, header: &str, body: &str, data: &str) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{} – stepscope</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#content\">Skip to the report</a>\n\
-         {header}<main id=\"content\" tabindex=\"-1\">\n{body}</main>\n<footer><p>Made by {} {} · report schema {}</p></footer>\n\
+         {body}</main>\n<footer><p>Made by {} {} · report schema {}</p></footer>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>{SCRIPT}</script>\n</body>\n</html>\n",
         escape(title),

@@ -2,11 +2,11 @@
 //! elements of its lists, so that it reads and compares by the line; each element is one line, so that long
 //! series stay small.
 
-use serde::ser::{
-    Error as _, Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple,
-    SerializeTupleStruct, Serializer,
-};
-use serde_json::Error;
+use std::io;
+
+use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 
 use super::{Options, Output, RenderError, Renderer};
 use crate::report::Report;
@@ -27,278 +27,79 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
 /// JSON with line breaks at the outer levels of nesting.
 fn lines(value: &impl Serialize) -> Result<String, String> {
     let mut text = Vec::new();
-    value.serialize(Outer { text: &mut text, depth: 0 }).map_err(|error| error.to_string())?;
+    let lines = Lines { depth: 0, is_empty: true };
+    value.serialize(&mut Serializer::with_formatter(&mut text, lines)).map_err(|error| error.to_string())?;
     text.push(b'\n');
     String::from_utf8(text).map_err(|error| error.to_string())
 }
 
-/// Writes a value at one of the outer levels. What is further inside goes to `serde_json` as a whole: breaking its
-/// lines afterwards would read all of a long report once more.
-struct Outer<'t> {
-    text: &'t mut Vec<u8>,
+/// Breaks lines at the outer levels.
+struct Lines {
     depth: usize,
-}
-
-impl<'t> Outer<'t> {
-    fn plain(self, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
-        serde_json::to_writer(self.text, value)
-    }
-
-    fn begin(self, open: u8, close: u8) -> Inside<'t> {
-        self.text.push(open);
-        Inside { text: self.text, depth: self.depth + 1, close, is_empty: true }
-    }
-}
-
-/// A list or an object of which each element has a line.
-struct Inside<'t> {
-    text: &'t mut Vec<u8>,
-    depth: usize,
-    close: u8,
+    /// Whether the list or object that is being written has no element yet.
     is_empty: bool,
 }
 
-impl Inside<'_> {
-    fn line(&mut self, depth: usize) {
-        self.text.push(b'\n');
-        (0..depth).for_each(|_| self.text.extend_from_slice(b"  "));
+impl Lines {
+    fn open(&mut self) {
+        self.depth += 1;
+        self.is_empty = true;
     }
 
-    fn next(&mut self) {
-        if !self.is_empty {
-            self.text.push(b',');
+    fn close<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        if self.depth <= INDENTED && !self.is_empty {
+            line(self.depth - 1, to)?;
+        }
+        self.depth -= 1;
+        self.is_empty = false;
+        Ok(())
+    }
+
+    fn next<W: io::Write + ?Sized>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            to.write_all(b",")?;
         }
         self.is_empty = false;
-        self.line(self.depth);
-    }
-
-    fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
-        let outer = Outer { text: self.text, depth: self.depth };
-        if self.depth < INDENTED { value.serialize(outer) } else { outer.plain(value) }
-    }
-
-    fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
-        self.next();
-        self.value(value)
-    }
-
-    fn key(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), Error> {
-        self.next();
-        let from = self.text.len();
-        serde_json::to_writer(&mut *self.text, key)?;
-        // Keys are strings, also those that are numbers.
-        if self.text.get(from) != Some(&b'"') {
-            self.text.insert(from, b'"');
-            self.text.push(b'"');
-        }
-        self.text.extend_from_slice(b": ");
-        Ok(())
-    }
-
-    fn close(mut self) -> Result<(), Error> {
-        if !self.is_empty {
-            self.line(self.depth.saturating_sub(1));
-        }
-        self.text.push(self.close);
-        Ok(())
+        if self.depth <= INDENTED { line(self.depth, to) } else { Ok(()) }
     }
 }
 
-macro_rules! plain {
-    ($($name:ident: $kind:ty,)*) => {
-        $(fn $name(self, value: $kind) -> Result<(), Error> {
-            self.plain(&value)
-        })*
-    };
+fn line<W: io::Write + ?Sized>(depth: usize, to: &mut W) -> io::Result<()> {
+    to.write_all(b"\n")?;
+    (0..depth).try_for_each(|_| to.write_all(b"  "))
 }
 
-impl<'t> Serializer for Outer<'t> {
-    type Ok = ();
-    type Error = Error;
-    type SerializeSeq = Inside<'t>;
-    type SerializeTuple = Inside<'t>;
-    type SerializeTupleStruct = Inside<'t>;
-    type SerializeTupleVariant = Impossible<(), Error>;
-    type SerializeMap = Inside<'t>;
-    type SerializeStruct = Inside<'t>;
-    type SerializeStructVariant = Impossible<(), Error>;
-
-    plain! {
-        serialize_bool: bool,
-        serialize_i8: i8,
-        serialize_i16: i16,
-        serialize_i32: i32,
-        serialize_i64: i64,
-        serialize_i128: i128,
-        serialize_u8: u8,
-        serialize_u16: u16,
-        serialize_u32: u32,
-        serialize_u64: u64,
-        serialize_u128: u128,
-        serialize_f32: f32,
-        serialize_f64: f64,
-        serialize_char: char,
-        serialize_str: &str,
+impl Formatter for Lines {
+    fn begin_array<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        self.open();
+        to.write_all(b"[")
     }
 
-    fn serialize_bytes(self, value: &[u8]) -> Result<(), Error> {
-        value.serialize(self)
+    fn end_array<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        self.close(to)?;
+        to.write_all(b"]")
     }
 
-    fn serialize_none(self) -> Result<(), Error> {
-        self.plain(&())
+    fn begin_array_value<W: io::Write + ?Sized>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.next(to, first)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
-        value.serialize(self)
+    fn begin_object<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        self.open();
+        to.write_all(b"{")
     }
 
-    fn serialize_unit(self) -> Result<(), Error> {
-        self.plain(&())
+    fn end_object<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        self.close(to)?;
+        to.write_all(b"}")
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
-        self.plain(&())
+    fn begin_object_key<W: io::Write + ?Sized>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.next(to, first)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
-        self.plain(variant)
-    }
-
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<(), Error> {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-        value: &T,
-    ) -> Result<(), Error> {
-        let mut object = self.begin(b'{', b'}');
-        object.key(variant)?;
-        object.value(value)?;
-        object.close()
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Inside<'t>, Error> {
-        Ok(self.begin(b'[', b']'))
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Inside<'t>, Error> {
-        Ok(self.begin(b'[', b']'))
-    }
-
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Inside<'t>, Error> {
-        Ok(self.begin(b'[', b']'))
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Error> {
-        Err(two_levels())
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Inside<'t>, Error> {
-        Ok(self.begin(b'{', b'}'))
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Inside<'t>, Error> {
-        Ok(self.begin(b'{', b'}'))
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, Error> {
-        Err(two_levels())
-    }
-}
-
-/// No part of a report is one of these.
-fn two_levels() -> Error {
-    Error::custom("a variant with fields is two levels of nesting in one")
-}
-
-impl SerializeSeq for Inside<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.element(value)
-    }
-
-    fn end(self) -> Result<(), Error> {
-        self.close()
-    }
-}
-
-impl SerializeTuple for Inside<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.element(value)
-    }
-
-    fn end(self) -> Result<(), Error> {
-        self.close()
-    }
-}
-
-impl SerializeTupleStruct for Inside<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.element(value)
-    }
-
-    fn end(self) -> Result<(), Error> {
-        self.close()
-    }
-}
-
-impl SerializeMap for Inside<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        self.key(key)
-    }
-
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.value(value)
-    }
-
-    fn end(self) -> Result<(), Error> {
-        self.close()
-    }
-}
-
-impl SerializeStruct for Inside<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Error> {
-        self.key(key)?;
-        self.value(value)
-    }
-
-    fn end(self) -> Result<(), Error> {
-        self.close()
+    fn begin_object_value<W: io::Write + ?Sized>(&mut self, to: &mut W) -> io::Result<()> {
+        to.write_all(if self.depth <= INDENTED { b": " } else { b":" })
     }
 }
 

@@ -1,7 +1,6 @@
 //! The registry of report formats. Each lives in a file of its own beside this one; a new format is one
 //! file and its line here. Renderers see a [`Report`] and nothing else.
 
-mod common;
 mod csv;
 mod html;
 mod json;

@@ -9,6 +9,7 @@ use super::units::percent;
 
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingType {
     /// Computation takes the time.
@@ -92,6 +93,20 @@ impl Evidence {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Evidence {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Evidence".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "The figures that led to a finding: the end of a key is the unit of its value.",
+            "type": "object"
+        })
+    }
+}
+
 impl Serialize for Evidence {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
@@ -104,6 +119,7 @@ impl Serialize for Evidence {
 
 /// How a gain was predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GainMethod {
     /// As if the cause took no time at all: no change can gain more.
@@ -122,6 +138,7 @@ impl GainMethod {
 
 /// The time that shares of a finding refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeBase {
     /// The steps.
@@ -147,6 +164,7 @@ impl TimeBase {
 
 /// What removing the cause would bring.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
     /// How it was predicted.
     pub method: GainMethod,
@@ -265,6 +283,7 @@ pub struct Finding {
 
 /// Worth knowing, and not a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
     /// The rule it comes from.
     pub rule: &'static str,

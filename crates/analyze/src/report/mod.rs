@@ -6,6 +6,8 @@ mod build;
 pub(crate) mod coverage;
 pub(crate) mod finding;
 pub(crate) mod names;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod units;
 mod verdict;
 
@@ -35,6 +37,7 @@ pub const SCHEMA: &str = include_str!("../../schema/report.schema.json");
 
 /// A file or stream that was read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Input {
     /// Path as found, or `-` for standard input.
     pub path: String,
@@ -57,8 +60,10 @@ pub struct Reading {
 
 /// A report. Fields that do not apply are null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// [`SCHEMA_VERSION`].
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     pub schema_version: u32,
     /// Who made it.
     pub tool: Tool,
@@ -132,6 +137,7 @@ impl Report {
 
 /// Who made a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// `stepscope`.
     pub name: &'static str,
@@ -141,6 +147,7 @@ pub struct Tool {
 
 /// Spans that did not arrive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Losses {
     /// Spans that ended and were meant to be exported; null where no process said so.
     pub emitted: Option<u64>,
@@ -165,6 +172,7 @@ pub struct Losses {
 
 /// Spans taken by a sink.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exported {
     /// `directory` or `otlp`.
     pub sink: String,
@@ -174,10 +182,12 @@ pub struct Exported {
 
 /// Spans lost for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dropped {
     /// Sink; null where lost before any.
     pub sink: Option<String>,
     /// Why, as the vocabulary names it; null where it is not one of its reasons.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Word<stepscope_core::LossReason>>"))]
     pub reason: Option<&'static str>,
     /// How many.
     pub spans: u64,
@@ -189,6 +199,7 @@ pub struct Dropped {
 
 /// The run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Its id; the service's name where the input names no run; null where there is no run.
     pub id: Option<String>,
@@ -217,6 +228,7 @@ pub struct Run {
     /// Whether every process ended in order; null where the input does not say.
     pub ended: Option<bool>,
     /// The signal that ended a process, `SIGINT` or `SIGTERM`; null where none did, and where the input does not say.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Word<stepscope_core::Signal>>"))]
     pub ended_by: Option<&'static str>,
     /// Epochs begun.
     pub epochs_started: u64,
@@ -242,12 +254,14 @@ impl Overview {
 
 /// The verdict and its figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overview {
     /// One sentence.
     pub verdict: String,
     /// Whether the run waits for its input.
     pub input: InputShare,
     /// Mode of the steps below: train where there are such steps; null without steps.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Word<stepscope_core::Mode>>"))]
     pub mode: Option<&'static str>,
     /// Steps after warm-up.
     pub steps: u64,
@@ -274,6 +288,7 @@ pub struct Overview {
 
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingRow {
     /// Identity within the report, stable over runs: the rule and what it is about.
     pub id: String,
@@ -282,6 +297,7 @@ pub struct FindingRow {
     /// What it is about.
     pub r#type: FindingType,
     /// 0 to 100.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 100.0)))]
     pub severity: f64,
     /// One sentence.
     pub title: String,
@@ -301,6 +317,7 @@ pub struct FindingRow {
 
 /// Memory over the steps.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
     /// Bytes allocated and not freed, by the counting allocator.
     pub live: Option<TrendPair>,
@@ -314,6 +331,7 @@ pub struct Memory {
 
 /// What does not fit elsewhere.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Details {
     /// What every rule says.
     pub rules: Vec<RuleState>,
@@ -347,6 +365,7 @@ pub struct Details {
 
 /// What a rule says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleState {
     /// The rule.
     pub rule: &'static str,

@@ -5,6 +5,7 @@ use stepscope_core::LossReason;
 
 /// Steps of all modes, warm-up included, by how much of them was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// Steps that ended, as the processes' own sums count them; absent where those were not read.
     pub recorded_steps: Option<u64>,
@@ -55,6 +56,12 @@ impl Shortfall {
         }
     }
 }
+
+#[cfg(feature = "schema")]
+crate::report::schema::string!(
+    Shortfall,
+    "Why something was not read: `level`, `not_read`, or a reason for losses."
+);
 
 impl Serialize for Shortfall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -11,6 +11,7 @@ use crate::steps::summary::Throughput;
 
 /// Identity of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunIdentity {
     /// Run id; of foreign input the service's name.
     pub id: String,
@@ -79,6 +80,7 @@ impl RunState {
 
 /// Another run of the same input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherRun {
     /// Its identity.
     pub run: RunIdentity,
@@ -90,6 +92,7 @@ pub struct OtherRun {
 
 /// A bound that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "limit")]
 pub enum Limit {
     /// More distinct call paths than are kept: all are cut at this depth (0: one path for everything).
@@ -165,6 +168,7 @@ pub struct LossRow {
 
 /// One process of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstanceRow {
     /// Who it is.
     pub resource: Resource,
@@ -178,6 +182,7 @@ pub struct InstanceRow {
     pub ended: bool,
     /// The signal that ended it, where its run span names one.
     #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::report::schema::Word<Signal>>"))]
     pub ended_by: Option<Signal>,
     /// Traces read.
     pub traces: u64,

@@ -8,6 +8,7 @@ use crate::phases::summary::{PhaseName, PhaseSource};
 
 /// Where count, total, extremes and allocations of a row come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FigureSource {
     /// The spans that were read.
@@ -20,6 +21,7 @@ pub enum FigureSource {
 
 /// A sum over those spans that carried a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureSum {
     /// Spans that carried it.
     pub spans: u64,
@@ -30,6 +32,7 @@ pub struct FigureSum {
 /// What a section allocated. Inclusive figures count nested sections, self figures do not (children on other
 /// threads are not taken off: they allocate on their own account).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SectionMemory {
     /// Spans that carried these figures; 0 where they come from aggregates only.
     pub spans: u64,
@@ -52,9 +55,11 @@ pub struct SectionMemory {
 
 /// A section's part in the steps of one mode, warm-up included: compare with [`crate::summary::ModeSummary::all`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InSteps {
     /// Mode of those steps.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
     pub mode: Mode,
     /// Steps in which it occurs.
     pub steps: u64,
@@ -110,6 +115,7 @@ impl InSteps {
 
 /// One call path, as the report lists it. Durations in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SectionRow {
     /// Names from the root section down, as `stepscope_core::path::join` writes them.
     pub path: String,
@@ -119,6 +125,7 @@ pub struct SectionRow {
     pub depth: u16,
     /// What it is; where spans of a path differ, the first in declaration order but `section`.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<SectionKind>"))]
     pub kind: SectionKind,
     /// Its phase.
     pub phase: Option<PhaseName>,
@@ -189,6 +196,7 @@ impl SectionRow {
 
 /// Aggregates and spans differ although nothing is known to be missing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disagreement {
     /// The path.
     pub path: String,

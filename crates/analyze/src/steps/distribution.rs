@@ -11,6 +11,7 @@ const BUCKETS: i32 = 128;
 
 /// The steps whose durations lie between two, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DurationBucket {
     /// The shortest duration that counts here.
     pub from_ns: u64,

@@ -7,9 +7,11 @@ use crate::phases::summary::PhaseName;
 
 /// Figures of one mode over step numbers, `2^shift` numbers a point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepSeries {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
     pub mode: Mode,
     /// Points hold the steps of equal `step >> shift`: the smallest shift that keeps the number of points
     /// within its bound.
@@ -39,6 +41,7 @@ impl StepSeries {
 
 /// A gauge over the steps of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gauge {
     /// Values.
     pub count: u64,
@@ -52,6 +55,7 @@ pub struct Gauge {
 
 /// One point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeriesPoint {
     /// Smallest step number that it can hold: `(step >> shift) << shift`.
     pub step: u64,
@@ -100,9 +104,11 @@ impl SeriesPoint {
 /// Exposed time by phase of the whole steps of one mode over step numbers, `2^shift` numbers a point. Coarser than
 /// [`StepSeries`]: a plot of areas shows no more.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSeries {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
     pub mode: Mode,
     /// As in [`StepSeries`].
     pub shift: u32,
@@ -112,6 +118,7 @@ pub struct PhaseSeries {
 
 /// One point. `exposed` and `unattributed_ns` partition `total_ns`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhasePoint {
     /// Smallest step number that it can hold.
     pub step: u64,
@@ -129,6 +136,7 @@ pub struct PhasePoint {
 
 /// Exposed time of one phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseTime {
     /// The phase.
     pub phase: PhaseName,
@@ -138,6 +146,7 @@ pub struct PhaseTime {
 
 /// One of the user's own values (`stepscope.value.*`) over step numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValueSeries {
     /// Its name.
     pub name: String,
@@ -153,17 +162,22 @@ pub struct ValueSeries {
 
 /// One point of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValuePoint {
     /// Smallest step number that it can hold.
     pub step: u64,
     /// Values in it.
     pub count: u64,
     /// Their mean.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub mean: f64,
     /// Smallest.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub min: f64,
     /// Largest.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub max: f64,
     /// The one of the last (step, start).
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub last: f64,
 }

@@ -9,6 +9,7 @@ use crate::steps::distribution::DurationBucket;
 
 /// How the steps of a mode are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepNumbers {
     /// Through the run: every step of a process has a number of its own, as far as is known.
@@ -22,9 +23,11 @@ pub enum StepNumbers {
 
 /// The steps of one mode over all instances.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModeSummary {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
     pub mode: Mode,
     /// Durations of all steps, warm-up included.
     pub all: Stats,
@@ -72,6 +75,7 @@ pub struct ModeSummary {
 
 /// Time between steps, of the processes that do the same steps together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pause {
     /// The step before it; where numbers are taken together, the first of those that it is among.
     pub step: u64,
@@ -86,6 +90,7 @@ pub struct Pause {
 
 /// Steps that were read with all their spans. Others have a duration, but nobody knows what filled it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WholeSteps {
     /// How many.
     pub steps: u64,
@@ -95,6 +100,7 @@ pub struct WholeSteps {
 
 /// Steps at the start that take distinctly longer than those after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warmup {
     /// How many, over all instances.
     pub steps: u64,
@@ -113,6 +119,7 @@ pub struct Warmup {
 /// were read. Sums and rates by the clock are absent where it is not known of some step how much it did; rates by step
 /// time are then those of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throughput {
     /// From the first steady step's start to the last one's end.
     pub elapsed_ns: u64,
@@ -141,6 +148,7 @@ pub struct Throughput {
 
 /// One step worth looking at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowStep {
     /// Step number; absent where it has none.
     pub step: Option<u64>,
@@ -160,6 +168,7 @@ pub struct SlowStep {
 
 /// One phase on one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepPhase {
     /// The phase.
     pub phase: PhaseName,

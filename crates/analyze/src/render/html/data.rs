@@ -8,14 +8,15 @@ mod examples;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use serde_json::{Value, json};
 
-use super::drawn::{Drawn, drawn};
-use super::marks::Marks;
-use super::palette::Palette;
-use super::plots::{exposed_ns, held_lines, held_series, numbers, phase_series, series, steps_shown};
 use super::sha256::base64;
-use crate::render::common::names::printable;
+use crate::document::memory::{held_lines, held_series};
+use crate::document::names::printable;
+use crate::document::phases::{exposed_ns, phase_series};
+use crate::document::steps::{marks, series};
+use crate::document::values::{Drawn, drawn};
+use crate::document::{Marks, Palette, numbers, sections, steps_shown};
 use crate::report::Report;
-use crate::summary::{Gauge, SeriesPoint};
+use crate::summary::{Gauge, SectionRow, SeriesPoint};
 
 /// The largest integer that a script reads exactly: it holds twice the difference of two, which has to be below 2^53.
 const MAX: u64 = (1 << 52) - 1;
@@ -126,7 +127,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             add(&format!("{name}_mean_off"), &|point| gauge(point).map(from_middle));
         }
         plots.push(json!({
-            "id": "steps", "steps_per_point": steps_per_point(series.shift, &series.points, |point| point.step), "marks": Marks::of(report).value(),
+            "id": "steps", "steps_per_point": steps_per_point(series.shift, &series.points, |point| point.step), "marks": value(marks(report)),
         }));
     }
     if let Some((series, phases)) = phase_series(report) {
@@ -182,12 +183,55 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         "texts": texts,
         "examples": examples,
         "colors": Palette::of(report).classes(),
-        "sections": super::sections::rest(report),
+        "sections": rest(report),
         "p50": time.and_then(|time| time.p50),
         "stream": base64(&deflate(&columns.bytes)?),
     });
     // No tag can begin inside of the element that holds this.
     Ok(header.to_string().replace('<', "\\u003c"))
+}
+
+/// The marks of the steps.
+fn value(marks: Marks) -> Value {
+    let changes = marks.changes.iter();
+    let changes: Vec<Value> =
+        changes.map(|one| json!({ "from": one.from, "to": one.to, "words": one.words })).collect();
+    let periods = marks.periods.iter();
+    let periods: Vec<Value> =
+        periods.map(|one| json!({ "every": one.every, "first": one.first, "words": one.words })).collect();
+    json!({ "changes": changes, "periods": periods, "steady": marks.steady })
+}
+
+/// The sections beyond those that the document holds, for the script: place, path, phase, kind, which figure is its own
+/// time, then the columns.
+fn rest(report: &Report) -> Vec<Value> {
+    let row = |(at, row): (usize, &SectionRow)| {
+        let (own, own_ns) = match row.self_ns {
+            Some(_) => ("self_ns", row.self_ns),
+            None => ("self_busy_ns", row.self_busy_ns),
+        };
+        let alloc = row.memory.as_ref();
+        json!([
+            at,
+            printable(&row.path),
+            row.phase.as_ref().map(|phase| printable(phase.as_str())),
+            row.kind.as_str(),
+            own,
+            [
+                json!(row.stats.count),
+                json!(row.stats.total),
+                json!(own_ns),
+                json!(row.stats.p50),
+                json!(row.stats.p95),
+                json!(row.stats.max),
+                json!(row.stats.cv),
+                json!(alloc.map(|alloc| alloc.alloc_bytes)),
+                json!(alloc.and_then(|alloc| alloc.peak_bytes)),
+                json!(row.errors),
+            ]
+        ])
+    };
+    sections::order(report).into_iter().skip(sections::ROWS).map(row).collect()
 }
 
 fn deflate(bytes: &[u8]) -> Result<Vec<u8>, String> {

@@ -1,11 +1,9 @@
-//! How long steps take: the number of steps by their time, on a logarithmic axis, as a drawing and as a table.
+//! Numbers of steps by their time, on a logarithmic axis.
 
 use super::axis::{Axis, logarithmic, short};
-use super::page::{self, close, escape, ns, open, paragraph};
-use super::palette;
-use super::steps::primary;
+use super::blocks::escape;
 use super::svg::{self, BOTTOM, HEIGHT};
-use crate::report::Report;
+use crate::document::palette;
 use crate::report::units::{count, duration};
 use crate::summary::DurationBucket;
 
@@ -17,46 +15,6 @@ const LEAST: f64 = 2.0;
 
 /// The least ratio of the axis' ends, so that equal steps are no wall.
 const RATIO: f64 = 1.5;
-
-pub(super) fn render(report: &Report, out: &mut String) {
-    open("distribution", "Distribution of step times", out);
-    let mode = primary(report).filter(|(_, mode)| !mode.distribution.is_empty());
-    let Some((at, mode)) = mode else {
-        paragraph("No step is known to have ended after warm-up.", out);
-        return close(out);
-    };
-    let time = report.summary.step_time.as_ref();
-    let of = |name: &str, value: Option<u64>| ns(&format!("summary/step_time/{name}"), value);
-    let caption = format!(
-        "Steps after warm-up by their time, on a logarithmic axis: each bar is as high as there are steps between its \
-         ends, and at least just visible. Shortest {}, median {}, p90 {}, p95 {}, p99 {}, longest {}.",
-        of("min", time.and_then(|time| time.min)),
-        of("p50", time.and_then(|time| time.p50)),
-        of("p90", time.and_then(|time| time.p90)),
-        of("p95", time.and_then(|time| time.p95)),
-        of("p99", time.and_then(|time| time.p99)),
-        of("max", time.and_then(|time| time.max)),
-    );
-    let marks = [
-        ("p50", time.and_then(|time| time.p50)),
-        ("p95", time.and_then(|time| time.p95)),
-        ("p99", time.and_then(|time| time.p99)),
-    ];
-    out.push_str(&format!(
-        "<figure id=\"plot-distribution\" class=\"plot\">\n<div class=\"drawing\">{}</div>\n\
-         <figcaption>{caption}</figcaption>\n</figure>\n<details><summary>The bars as a table</summary>\n<div>\n",
-        drawing(&mode.distribution, marks)
-    ));
-    let rows = mode.distribution.iter().enumerate().map(|(at, bucket)| {
-        let cells = [ns("", bucket.from_ns), ns("", bucket.to_ns), page::count("", bucket.count)];
-        (page::place(&at.to_string()), cells)
-    });
-    let place = page::place(&format!("detailed_metrics/modes/{at}/distribution"));
-    let columns = [(">From", "from_ns"), (">To", "to_ns"), (">Steps", "count")];
-    page::table_with(&place, "Steps by their time", columns, rows, out);
-    out.push_str("</div></details>\n");
-    close(out);
-}
 
 /// A logarithmic axis of durations.
 struct Times {
@@ -89,15 +47,14 @@ fn right(bucket: &DurationBucket) -> f64 {
     bucket.to_ns as f64 + 1.0
 }
 
-fn drawing(buckets: &[DurationBucket], marks: [(&str, Option<u64>); 3]) -> String {
+pub(super) fn draw(buckets: &[DurationBucket], marks: &[(&str, Option<u64>)], out: &mut String) {
     let times = Times::around(buckets);
     let tallest = buckets.iter().map(|bucket| bucket.count).max().unwrap_or(1);
     let axis = Axis::to(tallest as f64, 10.0);
     let y = |steps: f64| HEIGHT - BOTTOM - axis.share(steps) * (HEIGHT - TOP - BOTTOM);
-    let mut out = String::new();
-    svg::open("", "Number of steps by step time", HEIGHT, &mut out);
+    svg::open("", "Number of steps by step time", HEIGHT, out);
     for tick in &axis.ticks {
-        svg::level(y(*tick), &count(*tick as u64), &mut out);
+        svg::level(y(*tick), &count(*tick as u64), out);
     }
     out.push_str(&format!("<g class=\"{}\">\n", palette::STEP));
     for bucket in buckets {
@@ -115,7 +72,7 @@ fn drawing(buckets: &[DurationBucket], marks: [(&str, Option<u64>); 3]) -> Strin
     }
     out.push_str("</g>\n");
     for (at, tick) in logarithmic(times.low, times.high).into_iter().enumerate() {
-        svg::below(at, times.share(tick), &short(&duration(tick.round() as u64)), &mut out);
+        svg::below(at, times.share(tick), &short(&duration(tick.round() as u64)), out);
     }
     for (row, (name, value)) in marks.iter().enumerate() {
         let Some(at) = value.map(|value| times.share(value as f64)) else { continue };
@@ -130,5 +87,4 @@ fn drawing(buckets: &[DurationBucket], marks: [(&str, Option<u64>); 3]) -> Strin
         ));
     }
     out.push_str("</svg>\n");
-    out
 }

@@ -1,13 +1,7 @@
-//! What is known of the steps and stands in their plot: warm-up, periodic steps, changes. The script draws the same
-//! from [`Marks::value`].
+//! What is known of the steps and stands in their plot: warm-up, periodic steps, changes. The script draws the same.
 
-use serde_json::{Value, json};
-
-use super::svg::{BOTTOM, HEIGHT, keyed};
-use crate::render::common::{changes, periods};
-use crate::report::Report;
-use crate::report::units::every_step;
-use crate::summary::ChangeKind;
+use super::svg::{BOTTOM, HEIGHT};
+use crate::document::{MarkedChange as Change, Marks};
 
 /// Periodic steps that are marked one by one; more of them nobody tells apart, and one line stands for all.
 pub(super) const SINGLY: u64 = 120;
@@ -39,158 +33,77 @@ fn places_of_words(changes: &[Change], lefts: &[f64]) -> Vec<(Option<usize>, boo
     changes.iter().zip(lefts).map(place).collect()
 }
 
-/// The marks of the report's mode.
-#[derive(Debug, Default)]
-pub(super) struct Marks {
-    changes: Vec<Change>,
-    periods: Vec<Period>,
-    /// The first step after warm-up, where there was one.
-    steady: Option<u64>,
+/// Whether words stand above the plot.
+pub(super) fn have_words(marks: &Marks) -> bool {
+    !marks.changes.is_empty()
 }
 
-#[derive(Debug)]
-struct Change {
-    from: u64,
-    to: u64,
-    words: String,
-    /// Whether it is of more than the plot draws.
-    has_input: bool,
-}
-
-#[derive(Debug)]
-struct Period {
-    every: u64,
-    first: u64,
-    words: String,
-}
-
-impl Marks {
-    pub(super) fn of(report: &Report) -> Self {
-        let changes = changes::shown(report).map(|(_, change)| {
-            let to = if change.kind == ChangeKind::Gradual { change.to_step } else { change.step };
-            Change { from: change.step, to, words: changes::much(change), has_input: change.has_input() }
-        });
-        let periods = periods::shown(report).into_iter().flat_map(|(_, row)| periods::told(row)).map(
-            |(_, period, _)| Period {
-                every: period.every,
-                first: period.first_step,
-                words: every_step(period.every),
-            },
-        );
-        let steady = super::steps::primary(report).and_then(|(_, mode)| mode.warmup.steady_step);
-        Self { changes: changes.collect(), periods: periods.collect(), steady }
+/// What lies below the lines, shares of the width given by step: warm-up, periodic steps.
+pub(super) fn draw_below(marks: &Marks, share: &dyn Fn(u64) -> f64, top: f64, out: &mut String) {
+    if let Some(steady) = marks.steady {
+        out.push_str(&format!(
+            "<rect class=\"warm\" x=\"0\" width=\"{:.2}%\" y=\"{top:.0}\" height=\"{:.0}\"><title>warm-up</title></rect>\n",
+            100.0 * share(steady).clamp(0.0, 1.0),
+            HEIGHT - top - BOTTOM
+        ));
     }
+}
 
-    /// Whether words stand above the plot.
-    pub(super) fn have_words(&self) -> bool {
-        !self.changes.is_empty()
-    }
-
-    /// What lies below the lines, shares of the width given by step: warm-up, periodic steps.
-    pub(super) fn draw_below(&self, share: &dyn Fn(u64) -> f64, top: f64, out: &mut String) {
-        if let Some(steady) = self.steady {
+/// What lies above them: changes, with their words, and periodic steps along the axis.
+pub(super) fn draw_above(marks: &Marks, share: &dyn Fn(u64) -> f64, top: f64, out: &mut String) {
+    for period in &marks.periods {
+        let place = |n: u64| share(period.first.saturating_add(n.saturating_mul(period.every)));
+        let (low, high) = (HEIGHT - BOTTOM - 1.0, HEIGHT - BOTTOM - 9.0);
+        let mut beat = |from: f64, to: f64, y1: f64, y2: f64| {
             out.push_str(&format!(
-                "<rect class=\"warm\" x=\"0\" width=\"{:.2}%\" y=\"{top:.0}\" height=\"{:.0}\"><title>warm-up</title></rect>\n",
-                100.0 * share(steady).clamp(0.0, 1.0),
-                HEIGHT - top - BOTTOM
+                "<line class=\"beat\" x1=\"{:.2}%\" x2=\"{:.2}%\" y1=\"{y1:.0}\" y2=\"{y2:.0}\"><title>{}</title></line>\n",
+                100.0 * from,
+                100.0 * to,
+                period.words,
+            ));
+        };
+        if place(SINGLY) <= 1.0 {
+            beat(place(0), 1.0, low, low);
+            continue;
+        }
+        for at in (0..SINGLY).map(place).take_while(|share| *share <= 1.0) {
+            beat(at, at, low, high);
+        }
+    }
+    let lefts: Vec<f64> = marks.changes.iter().map(|change| 100.0 * share(change.from)).collect();
+    let places = places_of_words(&marks.changes, &lefts);
+    for ((change, &from), (row, is_before)) in marks.changes.iter().zip(&lefts).zip(places) {
+        let to = 100.0 * share(change.to);
+        if to > from {
+            out.push_str(&format!(
+                "<rect class=\"shift\" x=\"{from:.2}%\" width=\"{:.2}%\" y=\"{:.0}\" height=\"4\"/>\n",
+                to - from,
+                top - 4.0
+            ));
+        }
+        let (words, low) = (&change.words, HEIGHT - BOTTOM);
+        let begin = row.map_or(top - 4.0, |row| 4.0 + 14.0 * row as f64);
+        out.push_str(&format!(
+            "<line class=\"mark\" x1=\"{from:.2}%\" x2=\"{from:.2}%\" y1=\"{begin:.0}\" y2=\"{low:.0}\"><title>{words}</title></line>\n"
+        ));
+        if row.is_some() {
+            let (anchor, shift) = if is_before { ("end", -BESIDE) } else { ("start", BESIDE) };
+            let y = begin + 10.0;
+            out.push_str(&format!(
+                "<text class=\"tick change unmeasured\" x=\"{from:.2}%\" dx=\"{shift:.0}\" y=\"{y:.0}\" text-anchor=\"{anchor}\">{words}</text>\n"
             ));
         }
     }
-
-    /// What lies above them: changes, with their words, and periodic steps along the axis.
-    pub(super) fn draw_above(&self, share: &dyn Fn(u64) -> f64, top: f64, out: &mut String) {
-        for period in &self.periods {
-            let place = |n: u64| share(period.first.saturating_add(n.saturating_mul(period.every)));
-            let (low, high) = (HEIGHT - BOTTOM - 1.0, HEIGHT - BOTTOM - 9.0);
-            let mut beat = |from: f64, to: f64, y1: f64, y2: f64| {
-                out.push_str(&format!(
-                    "<line class=\"beat\" x1=\"{:.2}%\" x2=\"{:.2}%\" y1=\"{y1:.0}\" y2=\"{y2:.0}\"><title>{}</title></line>\n",
-                    100.0 * from,
-                    100.0 * to,
-                    period.words,
-                ));
-            };
-            if place(SINGLY) <= 1.0 {
-                beat(place(0), 1.0, low, low);
-                continue;
-            }
-            for at in (0..SINGLY).map(place).take_while(|share| *share <= 1.0) {
-                beat(at, at, low, high);
-            }
-        }
-        let lefts: Vec<f64> = self.changes.iter().map(|change| 100.0 * share(change.from)).collect();
-        let places = places_of_words(&self.changes, &lefts);
-        for ((change, &from), (row, is_before)) in self.changes.iter().zip(&lefts).zip(places) {
-            let to = 100.0 * share(change.to);
-            if to > from {
-                out.push_str(&format!(
-                    "<rect class=\"shift\" x=\"{from:.2}%\" width=\"{:.2}%\" y=\"{:.0}\" height=\"4\"/>\n",
-                    to - from,
-                    top - 4.0
-                ));
-            }
-            let (words, low) = (&change.words, HEIGHT - BOTTOM);
-            let begin = row.map_or(top - 4.0, |row| 4.0 + 14.0 * row as f64);
-            out.push_str(&format!(
-                "<line class=\"mark\" x1=\"{from:.2}%\" x2=\"{from:.2}%\" y1=\"{begin:.0}\" y2=\"{low:.0}\"><title>{words}</title></line>\n"
-            ));
-            if row.is_some() {
-                let (anchor, shift) = if is_before { ("end", -BESIDE) } else { ("start", BESIDE) };
-                let y = begin + 10.0;
-                out.push_str(&format!(
-                    "<text class=\"tick change unmeasured\" x=\"{from:.2}%\" dx=\"{shift:.0}\" y=\"{y:.0}\" text-anchor=\"{anchor}\">{words}</text>\n"
-                ));
-            }
-        }
-    }
-
-    /// What the marks mean, as the end of a caption.
-    pub(super) fn caption(&self) -> String {
-        let mut parts = String::new();
-        if self.steady.is_some() {
-            parts.push_str(&format!(" {} at the start.", keyed("warm", "Warm-up")));
-        }
-        if !self.changes.is_empty() {
-            let has_input = self.changes.iter().any(|change| change.has_input);
-            let with = if has_input { ", with the input before each step, which is not drawn" } else { "" };
-            parts.push_str(&format!(" Dashed: where step times change{with}."));
-        }
-        for period in &self.periods {
-            parts.push_str(&format!(" {} takes longer.", keyed("beat", &capitalised(&period.words))));
-        }
-        parts
-    }
-
-    /// The same for the script.
-    pub(super) fn value(&self) -> Value {
-        let changes: Vec<Value> = self
-            .changes
-            .iter()
-            .map(|one| json!({ "from": one.from, "to": one.to, "words": one.words }))
-            .collect();
-        let periods: Vec<Value> = self
-            .periods
-            .iter()
-            .map(|one| json!({ "every": one.every, "first": one.first, "words": one.words }))
-            .collect();
-        json!({ "changes": changes, "periods": periods, "steady": self.steady })
-    }
-}
-
-/// `every 25th step` at the beginning of a sentence.
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::MarkedPeriod as Period;
 
     #[test]
     fn words_of_changes_lie_beside_each_other_or_are_left_to_the_line() {
-        let change =
-            |from| Change { from, to: from, words: "100 % slower, with its input".into(), has_input: true };
+        let change = |from| Change { from, to: from, words: "100 % slower, with its input".into() };
         let places = |steps: &[u64]| {
             let changes: Vec<Change> = steps.iter().copied().map(change).collect();
             let lefts: Vec<f64> = steps.iter().map(|&step| step as f64).collect();
@@ -203,7 +116,7 @@ mod tests {
         assert_eq!(places(&[10, 66, 100]), [Some(0), Some(1), Some(0)]);
         let marks = Marks { changes: [5, 10, 15].map(change).into(), ..Marks::default() };
         let mut out = String::new();
-        marks.draw_above(&|step| step as f64 / 100.0, 38.0, &mut out);
+        draw_above(&marks, &|step| step as f64 / 100.0, 38.0, &mut out);
         let count = |what: &str| out.matches(what).count();
         assert_eq!((count("class=\"mark\""), count("<title>100 %"), count("tick change")), (3, 3, 2));
     }
@@ -214,7 +127,7 @@ mod tests {
             let period = Period { every, first: every - 1, words: "often".into() };
             let marks = Marks { periods: vec![period], ..Marks::default() };
             let mut out = String::new();
-            marks.draw_above(&|step| step as f64 / (steps - 1) as f64, 20.0, &mut out);
+            draw_above(&marks, &|step| step as f64 / (steps - 1) as f64, 20.0, &mut out);
             out
         };
         let (few, many) = (drawn(25, 300), drawn(4, 2_000));

@@ -4,9 +4,9 @@
 //! report.
 
 use super::axis::{Axis, short, step_name, steps};
-use super::marks::Marks;
-use super::page::escape;
-use super::shape;
+use super::blocks::escape;
+use super::{marks, shape};
+use crate::document::{Bucket, Line, Marks, Range, Scale};
 use crate::report::units::{bytes, count, percent};
 
 /// Height of a plot in pixels, and its margins; what is left and right of it is in the style.
@@ -21,56 +21,6 @@ const ROOM_OF_WORDS: f64 = 16.0;
 const INSIDE: f64 = 10_000.0;
 const FINE: f64 = 10.0;
 
-/// Buckets of a plot: more than a page shows nobody sees.
-pub(super) const BUCKETS: usize = 400;
-
-/// Buckets of each of so many lines of one kind: all together as many as three have, so that a page stays small.
-pub(super) fn buckets_of_each(lines: usize) -> usize {
-    (3 * BUCKETS / lines.max(1)).clamp(24, BUCKETS)
-}
-
-/// The figures of some neighbouring steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Bucket {
-    pub(super) step: u64,
-    /// The last number that it holds.
-    pub(super) end: u64,
-    pub(super) min: f64,
-    pub(super) mean: f64,
-    pub(super) max: f64,
-}
-
-impl Bucket {
-    /// Smallest, mean and largest of a point that holds so many numbers.
-    pub(super) fn of(step: u64, numbers: u64, [min, mean, max]: [f64; 3]) -> Self {
-        Self { step, end: step.saturating_add(numbers.saturating_sub(1)), min, mean, max }
-    }
-}
-
-/// At most [`BUCKETS`] of any number of points, each with a weight: smallest of the smallest, largest of the largest,
-/// mean of all, so that no outlier is lost.
-pub(super) fn buckets(points: &[(Bucket, u64)]) -> Vec<Bucket> {
-    buckets_within(BUCKETS, points)
-}
-
-/// The same with at most `most`.
-pub(super) fn buckets_within(most: usize, points: &[(Bucket, u64)]) -> Vec<Bucket> {
-    let size = points.len().div_ceil(most.max(1)).max(1);
-    let merged = points.chunks(size).filter_map(|chunk| {
-        let ((first, _), (last, _)) = chunk.first().zip(chunk.last())?;
-        let weight: f64 = chunk.iter().map(|(_, weight)| *weight as f64).sum();
-        let sum: f64 = chunk.iter().map(|(point, weight)| point.mean * *weight as f64).sum();
-        Some(Bucket {
-            step: first.step,
-            end: last.end,
-            min: chunk.iter().map(|(point, _)| point.min).fold(f64::INFINITY, f64::min),
-            mean: if weight > 0.0 { sum / weight } else { first.mean },
-            max: chunk.iter().map(|(point, _)| point.max).fold(f64::NEG_INFINITY, f64::max),
-        })
-    });
-    merged.collect()
-}
-
 /// The colour of a row, beside its name.
 pub(super) fn key(class: &str) -> String {
     format!(
@@ -78,26 +28,16 @@ pub(super) fn key(class: &str) -> String {
     )
 }
 
-/// A colour and what it stands for, which stay on one line.
-pub(super) fn keyed(class: &str, html: &str) -> String {
-    format!("<span class=\"word\">{}{html}</span>", key(class))
-}
-
-/// The look of a line and what it stands for, which may be a long path.
-pub(super) fn keyed_line(class: &str, html: &str) -> String {
+/// The look of a line, beside its name.
+pub(super) fn key_of_line(class: &str) -> String {
     format!(
-        "<span class=\"key-line\"><svg class=\"key long\" viewBox=\"0 0 24 10\" aria-hidden=\"true\">\
-         <line class=\"line {class}\" x2=\"24\" y1=\"5\" y2=\"5\"/></svg>\u{a0}{html}</span>"
+        "<svg class=\"key long\" viewBox=\"0 0 24 10\" aria-hidden=\"true\">\
+         <line class=\"line {class}\" x2=\"24\" y1=\"5\" y2=\"5\"/></svg>"
     )
 }
 
-/// A bar of a share of one.
-pub(super) fn bar(share: f64, class: &str) -> String {
-    bar_of(&[(class.to_owned(), share)])
-}
-
 /// A bar of several shares of one, one after the other.
-pub(super) fn bar_of(parts: &[(String, f64)]) -> String {
+pub(super) fn bar(parts: &[(String, f64)]) -> String {
     let mut out = String::from("<svg class=\"bar\" aria-hidden=\"true\">");
     let mut x = 0.0;
     for (class, share) in parts {
@@ -110,7 +50,7 @@ pub(super) fn bar_of(parts: &[(String, f64)]) -> String {
 }
 
 /// Parts of a whole in one bar: class, name, size.
-pub(super) fn stack(parts: &[(String, &str, u64)], whole: u64, out: &mut String) {
+pub(super) fn stack(parts: &[(String, String, u64)], whole: u64, out: &mut String) {
     let share = |part: u64| part as f64 / whole.max(1) as f64;
     let said: Vec<String> = parts
         .iter()
@@ -135,23 +75,6 @@ pub(super) fn stack(parts: &[(String, &str, u64)], whole: u64, out: &mut String)
         x += width;
     }
     out.push_str("</svg>\n");
-}
-
-/// One series of a plot.
-pub(super) struct Line<'a> {
-    pub(super) label: &'a str,
-    pub(super) class: &'a str,
-    pub(super) buckets: &'a [Bucket],
-}
-
-/// How the values of a plot are shown.
-pub(super) struct Scale {
-    /// The axis from zero to a value.
-    pub(super) axis: fn(f64) -> Axis,
-    /// Words of a value.
-    pub(super) unit: fn(u64) -> String,
-    /// Whether a few outliers may lie beyond the axis.
-    pub(super) clips: bool,
 }
 
 /// Of so many values one may lie beyond the axis; of fewer than [`FEWEST`] none.
@@ -225,14 +148,11 @@ fn open_inside(out: &mut String) {
     ));
 }
 
-/// The first and the last step number that a plot shows.
-pub(super) type Range = (u64, u64);
-
 /// Bands over step numbers from zero to the largest value.
 pub(super) fn bands(
     title: &str,
     steps: Range,
-    lines: &[Line<'_>],
+    lines: &[Line],
     scale: &Scale,
     marks: Option<&Marks>,
     out: &mut String,
@@ -241,7 +161,7 @@ pub(super) fn bands(
 }
 
 /// The same of opaque areas of means from zero: the later ones cover the earlier.
-pub(super) fn areas(title: &str, steps: Range, lines: &[Line<'_>], scale: &Scale, out: &mut String) {
+pub(super) fn areas(title: &str, steps: Range, lines: &[Line], scale: &Scale, out: &mut String) {
     plot(true, title, steps, lines, scale, None, out);
 }
 
@@ -249,25 +169,26 @@ fn plot(
     is_area: bool,
     title: &str,
     (first, last): Range,
-    lines: &[Line<'_>],
+    lines: &[Line],
     scale: &Scale,
     marks: Option<&Marks>,
     out: &mut String,
 ) {
-    let highest = |line: &Line<'_>| {
+    let highest = |line: &Line| {
         let values: Vec<f64> = line.buckets.iter().map(|bucket| bucket.max).collect();
         if scale.clips { ceiling(values) } else { values.into_iter().fold(0.0, f64::max) }
     };
-    let axis = (scale.axis)(lines.iter().map(highest).fold(1.0, f64::max));
+    let highest = lines.iter().map(highest).fold(1.0, f64::max);
+    let axis = if scale.is_time { Axis::to_time(highest) } else { Axis::to(highest, 1_024.0) };
     // The first line is the highest.
     let beyond: Vec<&Bucket> =
-        lines.iter().take(1).flat_map(|line| line.buckets).filter(|one| one.max > axis.high()).collect();
-    let top = if marks.is_some_and(Marks::have_words) { TOP_OF_MARKS } else { TOP };
+        lines.iter().take(1).flat_map(|line| &line.buckets).filter(|one| one.max > axis.high()).collect();
+    let top = if marks.is_some_and(marks::have_words) { TOP_OF_MARKS } else { TOP };
     let top = if beyond.is_empty() { top } else { top + ROOM_OF_WORDS };
     let place = Place { first, last, top, axis: &axis };
     open("", title, HEIGHT, out);
     if let Some(marks) = marks {
-        marks.draw_below(&|step| place.share(step), top, out);
+        marks::draw_below(marks, &|step| place.share(step), top, out);
     }
     for tick in &axis.ticks {
         level(place.y(*tick), &short(&(scale.unit)(*tick as u64)), out);
@@ -275,7 +196,7 @@ fn plot(
     step_ticks(&place, out);
     open_inside(out);
     for line in lines.iter().filter(|_| is_area) {
-        let buckets = place.reaching(line.buckets);
+        let buckets = place.reaching(&line.buckets);
         let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { continue };
         // A single one is as wide as can be seen.
         let more = if buckets.len() == 1 { COLUMN } else { 0.0 };
@@ -287,13 +208,13 @@ fn plot(
         out.push_str(&format!(
             "<path class=\"area {}\" d=\"{shape}\"><title>{}</title></path>\n",
             line.class,
-            escape(line.label),
+            escape(&line.label),
         ));
     }
     lines.iter().filter(|_| !is_area).for_each(|line| band(line, &place, out));
     out.push_str("</svg>\n");
     if let Some(marks) = marks {
-        marks.draw_above(&|step| place.share(step), top, out);
+        marks::draw_above(marks, &|step| place.share(step), top, out);
     }
     draw_beyond(&beyond, &place, scale, out);
     out.push_str("</svg>\n");
@@ -364,16 +285,16 @@ fn step_ticks(place: &Place<'_>, out: &mut String) {
     }
 }
 
-fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
+fn band(line: &Line, place: &Place<'_>, out: &mut String) {
     let at = |step: u64, value: f64| place.inside(step, value);
-    let buckets = place.reaching(line.buckets);
+    let buckets = place.reaching(&line.buckets);
     let upper = buckets.iter().map(|one| at(one.step, one.max));
     let lower = buckets.iter().rev().map(|one| at(one.step, one.min));
     let mut mean: Vec<(f64, f64)> = buckets.iter().map(|one| at(one.step, one.mean)).collect();
     // A line to itself is a point, where its ends are round.
     let dot = if mean.len() == 1 { " dot" } else { "" };
     mean.extend(mean.first().filter(|_| mean.len() == 1).copied());
-    let class = line.class;
+    let class = &line.class;
     // A band without a height is not seen.
     if buckets.iter().any(|one| one.min < one.max) {
         let shape = shape::through(upper.chain(lower));
@@ -382,12 +303,13 @@ fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
     out.push_str(&format!(
         "<path class=\"line{dot} {class}\" d=\"{}\"><title>{}</title></path>\n",
         shape::through(mean.into_iter()),
-        escape(line.label),
+        escape(&line.label),
     ));
 }
 
 /// A line of values of any range and unit over step numbers.
-pub(super) fn line(title: &str, (first, last): Range, class: &str, buckets: &[Bucket], out: &mut String) {
+pub(super) fn line(title: &str, (first, last): Range, line: &Line, out: &mut String) {
+    let buckets = &line.buckets;
     let low = buckets.iter().map(|bucket| bucket.min).fold(f64::INFINITY, f64::min);
     let high = buckets.iter().map(|bucket| bucket.max).fold(f64::NEG_INFINITY, f64::max);
     let axis = Axis::around(low, high);
@@ -398,13 +320,13 @@ pub(super) fn line(title: &str, (first, last): Range, class: &str, buckets: &[Bu
     }
     step_ticks(&place, out);
     open_inside(out);
-    band(&Line { label: title, class, buckets }, &place, out);
+    band(line, &place, out);
     out.push_str("</svg>\n</svg>\n");
 }
 
 /// Lines of bytes that can be missing over step numbers.
-pub(super) fn signed(title: &str, (first, last): Range, lines: &[Line<'_>], out: &mut String) {
-    let all = || lines.iter().flat_map(|line| line.buckets);
+pub(super) fn signed(title: &str, (first, last): Range, lines: &[Line], out: &mut String) {
+    let all = || lines.iter().flat_map(|line| &line.buckets);
     let low = all().map(|bucket| bucket.min).fold(0.0, f64::min);
     let high = all().map(|bucket| bucket.max).fold(0.0, f64::max);
     let axis = Axis::signed(low, high, 1_024.0);
@@ -439,21 +361,5 @@ mod tests {
         assert_eq!(run(7, 1, 1_000.0), 15.0);
         assert_eq!((run(0, 0, 0.0), run(0, 1, 5.0)), (0.0, 5.0));
         assert_eq!(ceiling([vec![0.0; 99], vec![5.0]].concat()), 5.0);
-    }
-
-    #[test]
-    fn buckets_lose_no_outlier() {
-        let point = |step: u64| Bucket {
-            step,
-            end: step,
-            min: 1.0,
-            mean: 2.0,
-            max: if step == 777 { 99.0 } else { 3.0 },
-        };
-        let points: Vec<(Bucket, u64)> = (0..10_000).map(|step| (point(step), 1)).collect();
-        let buckets = buckets(&points);
-        assert_eq!(buckets.len(), BUCKETS);
-        assert_eq!(buckets.iter().filter(|bucket| bucket.max == 99.0).count(), 1);
-        assert!(buckets.iter().all(|bucket| bucket.mean == 2.0 && bucket.min == 1.0));
     }
 }

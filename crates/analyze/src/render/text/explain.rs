@@ -1,7 +1,8 @@
 //! The documentation of rules for a terminal: the list of all, and one at length.
 
-use super::page::{Look, Page};
+use super::page::Page;
 use super::width::left;
+use crate::document::Tone;
 use crate::render::Options;
 use crate::rules::{Config, RULES, Rule};
 
@@ -9,10 +10,10 @@ use crate::rules::{Config, RULES, Rule};
 #[must_use]
 pub fn rule_list(options: Options) -> String {
     let mut page = Page::new(options.color);
-    page.line(Look::Heading, "Rules");
+    page.line(Tone::Strong, "Rules");
     for rule in RULES {
         let finds = rule.parts().next().map_or_else(String::new, |(_, text)| text);
-        page.paragraph(Look::Plain, &format!("  {} ", left(rule.id, 20)), first_sentence(&finds));
+        page.paragraph(Tone::Plain, &format!("  {} ", left(rule.id, 20)), first_sentence(&finds));
     }
     page.blank();
     page.plain("More on one of them:  stepscope explain RULE");
@@ -23,17 +24,17 @@ pub fn rule_list(options: Options) -> String {
 #[must_use]
 pub fn explanation(rule: &Rule, config: &Config, options: Options) -> String {
     let mut page = Page::new(options.color);
-    page.line(Look::Heading, &format!("{} ({})", rule.name, rule.id));
-    page.line(Look::Dim, &format!("type {}, since {}", rule.kind.as_str(), rule.since));
+    page.line(Tone::Strong, &format!("{} ({})", rule.name, rule.id));
+    page.line(Tone::Dim, &format!("type {}, since {}", rule.kind.as_str(), rule.since));
     for (heading, text) in rule.parts() {
         page.heading(heading);
-        page.paragraph(Look::Plain, "  ", &text);
+        page.paragraph(Tone::Plain, "  ", &text);
     }
     page.heading("Thresholds");
-    page.paragraph(Look::Dim, "  ", &format!("in stepscope.toml, table [rules.{}]", rule.id));
+    page.paragraph(Tone::Dim, "  ", &format!("in stepscope.toml, table [rules.{}]", rule.id));
     for threshold in config.thresholds(rule.id) {
         page.plain(&format!("  {} = {}", threshold.key, threshold.value));
-        page.paragraph(Look::Dim, "      ", threshold.doc);
+        page.paragraph(Tone::Dim, "      ", threshold.doc);
     }
     page.finish()
 }

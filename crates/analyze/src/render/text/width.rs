@@ -1,7 +1,7 @@
 //! Columns that text takes on a terminal, and how to make it fit: elision in the middle, padding, wrapping. No
 //! layout of the report itself.
 
-use crate::render::common::letters::letters;
+use crate::document::letters::letters;
 
 /// Stands for what was left out.
 const ELLIPSIS: &str = "…";

@@ -10,9 +10,11 @@ use crate::phases::summary::PhaseName;
 /// [`crate::steps::periodicity`] says, after warm-up. Of each step number it is the longest step that counts: all processes wait
 /// for that one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeriodicSteps {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
     pub mode: Mode,
     /// The steps that are of no period, one a number.
     pub usual: Stats,
@@ -22,6 +24,7 @@ pub struct PeriodicSteps {
 
 /// Every so many steps one takes longer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepPeriod {
     /// How many.
     pub every: u64,
@@ -68,6 +71,7 @@ impl StepPeriod {
 /// What takes the time of such steps, in means of those whole steps after warm-up that are kept singly (of the first 256 of
 /// each process, of those that take longer also the 10 slowest), of each number the longest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeriodCause {
     /// The phase; absent for time that no phase covers.
     pub phase: Option<PhaseName>,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::super::waterfall::{self, Rows};
 use super::{Columns, zigzag};
-use crate::render::common::names::{named, printable};
+use crate::document::examples::{self, Rows};
+use crate::document::names::{named, printable};
 use crate::report::Report;
 use crate::summary::{ExampleBatch, ExampleSpan};
 
@@ -35,7 +35,7 @@ pub(super) fn encode(report: &Report, columns: &mut Columns) -> (Vec<String>, Ve
     let mut texts = Texts::default();
     let mut headers = Vec::new();
     for (at, example) in report.examples.iter().enumerate() {
-        let Rows { of_spans, by_lane } = waterfall::rows(example);
+        let Rows { of_spans, by_lane } = examples::rows(example);
         let spans = || example.spans.iter();
         let mut add = |name: &str, values: &mut dyn Iterator<Item = Option<u64>>| {
             columns.integers(&format!("example-{at}_{name}"), values);
@@ -67,15 +67,15 @@ pub(super) fn encode(report: &Report, columns: &mut Columns) -> (Vec<String>, Ve
         add("piece_offset", &mut pieces().map(|piece| Some(piece.offset_ns)));
         add("piece_duration", &mut pieces().map(|piece| Some(piece.duration_ns)));
         let lanes = example.lanes.iter().enumerate();
-        let makings = waterfall::makings(example);
+        let makings = examples::makings(example);
         let makings = makings.iter().map(|one| {
-            let words = printable(&waterfall::making_words(example, one));
+            let words = printable(&examples::making_words(example, one));
             json!({ "row": one.row, "offset": one.offset_ns, "duration": one.duration_ns, "words": words })
         });
         headers.push(json!({
-            "title": printable(&waterfall::title(report, example)),
+            "title": printable(&examples::title(report, example)),
             "primary": Some(example.mode.as_str()) == report.summary.mode,
-            "lanes": lanes.map(|(at, lane)| printable(&waterfall::lane_name(lane, at))).collect::<Vec<_>>(),
+            "lanes": lanes.map(|(at, lane)| printable(&examples::lane_name(lane, at))).collect::<Vec<_>>(),
             "rows": by_lane,
             "makings": makings.collect::<Vec<_>>(),
             "duration": example.step.duration_ns,

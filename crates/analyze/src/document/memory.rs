@@ -1,0 +1,304 @@
+//! Memory over the steps: what there was, what sections hold, what grows.
+
+use super::cell::{Unit, bytes, change, code, count, float, keyed, keyed_line, number};
+use super::names::word;
+use super::plot::{
+    BYTES, Bucket, Drawing, Line, Plot, buckets, buckets_of_each, buckets_within, numbers, steps_shown,
+    together,
+};
+use super::steps::series;
+use super::{Cell, Document, Shown, Tone, cells, palette};
+use crate::accumulate::saturate::saturate_signed;
+use crate::report::units::{bytes as bytes_words, signed_bytes};
+use crate::report::{Memory, Report};
+use crate::summary::{Gauge, HeldFigures, HeldPoint, HeldSeries, SeriesPoint, StepSeries, TrendPair};
+
+/// Processes shown on a terminal.
+const PROCESSES: usize = 8;
+
+pub(super) fn tell(report: &Report, doc: &mut Document) {
+    let memory = report.memory.as_ref();
+    if doc.is(Shown::TEXT) {
+        return memory.map_or((), |memory| lines(memory, doc));
+    }
+    // A run without steps could have had none.
+    if memory.is_none() && (!report.has_steps() || doc.is(Shown::MD)) {
+        return;
+    }
+    doc.part("memory", "Memory", "Memory");
+    if doc.is(Shown::HTML) {
+        plots(report, doc);
+    }
+    let Some(memory) = memory else { return doc.say(Shown::HTML, "Nothing about memory was recorded.") };
+    doc.heading(Shown::MD, "Memory at the ends of steps");
+    trends(memory, doc);
+    if doc.is(Shown::HTML) {
+        held_table(memory, doc);
+    }
+    processes(memory, doc);
+    if memory.by_section.is_some() && doc.is(Shown::MD) {
+        doc.heading(Shown::MD, "Memory held by sections");
+        held_table(memory, doc);
+    }
+    leaks(report, doc);
+}
+
+fn trends(memory: &Memory, doc: &mut Document) {
+    let is_page = doc.is(Shown::HTML);
+    let kinds = [("live", "Live", &memory.live), ("rss", "Resident", &memory.rss)];
+    let rows = kinds.into_iter().filter_map(|(name, title, pair)| Some((name, title, pair.as_ref()?)));
+    doc.table(Shown::TABLES, "Memory at the ends of steps", rows)
+        .at(|(name, ..)| format!("memory/{name}"))
+        .column(Shown::TABLES, "Memory", "", |(_, title, _)| match is_page {
+            true => (*title).into(),
+            false => title.to_lowercase().into(),
+        })
+        .column(Shown::TABLES, ">First", "first_bytes", |(.., pair)| bytes(pair.first_bytes))
+        .column(Shown::TABLES, ">Last", "last_bytes", |(.., pair)| bytes(pair.last_bytes))
+        .column(Shown::TABLES, ">Most", "max_bytes", |(.., pair)| bytes(pair.max_bytes))
+        .column(Shown::TABLES, ">A step|Growth a step", "whole/slope_per_step", |(.., pair)| {
+            float(pair.whole.map(|trend| trend.slope_per_step), Unit::BytesChange)
+        })
+        .end();
+}
+
+fn processes(memory: &Memory, doc: &mut Document) {
+    doc.table(Shown::TABLES, "Memory of the processes", memory.processes.iter().enumerate())
+        .at(|(at, _)| format!("memory/processes/{at}"))
+        .column(Shown::TABLES, ">Rank", "rank", |(_, row)| number(row.rank))
+        .column(Shown::TABLES, "Host", "", |(_, row)| code(&row.host))
+        .column(Shown::HTML, ">Resident at last", "rss_last_bytes", |(_, row)| bytes(row.rss_last_bytes))
+        .column(Shown::TABLES, ">Resident at most", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
+        .column(Shown::HTML, ">Live at last", "live_last_bytes", |(_, row)| bytes(row.live_last_bytes))
+        .column(Shown::TABLES, ">Live at most", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
+        .end();
+}
+
+/// Ends and extremes of what sections hold.
+fn held_table(memory: &Memory, doc: &mut Document) {
+    let Some(held) = &memory.by_section else { return };
+    let is_page = doc.is(Shown::HTML);
+    let classes = classes(held);
+    let mut rows: Vec<(Cell, String, &HeldFigures)> = Vec::new();
+    for (at, (section, class)) in held.sections.iter().zip(classes).enumerate() {
+        let inside = if section.with_inside { " with all inside" } else { "" };
+        let name = if is_page { Cell::Path(section.path.clone()) } else { code(&section.path) };
+        rows.push((keyed_line(class, cells![name, inside]), format!("sections/{at}"), &section.figures));
+    }
+    rows.push((keyed_line(palette::HELD_OTHER, "all others"), "other".into(), &held.other));
+    rows.push((keyed_line(palette::HELD, "all sections"), "total".into(), &held.total));
+    doc.table(Shown::TABLES, "Memory that sections hold", rows)
+        .below("memory/by_section")
+        .at(|(_, place, _)| place.clone())
+        .column(Shown::TABLES, "Section", "", |(name, ..)| name.clone())
+        .column(Shown::TABLES, ">First|After the first point", "first_bytes", |row| change(row.2.first_bytes))
+        .column(Shown::TABLES, ">Last|After the last", "last_bytes", |row| change(row.2.last_bytes))
+        .column(Shown::TABLES, ">Peak|Farthest from zero", "peak_bytes", |row| change(row.2.peak_bytes))
+        .column(Shown::TABLES, ">At step", "peak_step", |row| count(row.2.peak_step))
+        .end();
+}
+
+fn leaks(report: &Report, doc: &mut Document) {
+    let grows = |value: f64| float(value, Unit::BytesChange);
+    doc.table(Shown::HTML, "Memory that grows", report.leaks.iter().enumerate())
+        .at(|(at, _)| format!("leaks/{at}"))
+        .column(Shown::HTML, "Section", "", |(_, leak)| {
+            super::cell::code_or(leak.section.as_deref(), "no single section".into())
+        })
+        .column(Shown::HTML, "Verdict", "", |(_, leak)| Cell::Plain(word(&leak.verdict)))
+        .column(Shown::HTML, ">A step", "bytes_per_step", |(_, leak)| grows(leak.bytes_per_step))
+        .column(Shown::HTML, ">At least (95 %)", "confidence_interval/0", |(_, leak)| {
+            grows(leak.confidence_interval.0)
+        })
+        .column(Shown::HTML, ">At most (95 %)", "confidence_interval/1", |(_, leak)| {
+            grows(leak.confidence_interval.1)
+        })
+        .column(Shown::HTML, ">Memory at the end", "live_bytes", |(_, leak)| bytes(leak.live_bytes))
+        .end();
+}
+
+/// What a terminal shows.
+fn lines(memory: &Memory, doc: &mut Document) {
+    let at_steps = memory.live.is_some() || memory.rss.is_some();
+    doc.heading(Shown::TEXT, if at_steps { "Memory (at the ends of steps)" } else { "Memory" });
+    let is_live_known = memory.processes.iter().any(|process| process.live_max_bytes.is_some());
+    for (name, pair) in [("live", &memory.live), ("resident", &memory.rss)] {
+        let lead = format!("  {name:<9} ");
+        match pair {
+            Some(pair) => doc.lead(Shown::TEXT, Tone::Plain, &lead, line(pair)),
+            None if name == "live" && !is_live_known => {
+                let text = "not recorded: install `stepscope::Alloc` as the global allocator";
+                doc.lead(Shown::TEXT, Tone::Dim, &lead, text);
+            }
+            None => {}
+        }
+    }
+    for process in memory.processes.iter().take(PROCESSES) {
+        let parts: Vec<String> = [("resident", process.rss_max_bytes), ("live", process.live_max_bytes)]
+            .into_iter()
+            .filter_map(|(name, size)| Some(format!("{name} at most {}", bytes_words(size?))))
+            .collect();
+        let who = process.rank.map_or_else(|| "process".into(), |rank| format!("rank {rank}"));
+        if !parts.is_empty() {
+            doc.lead(Shown::TEXT, Tone::Plain, &format!("  {who:<9} "), parts.join(", "));
+        }
+    }
+    doc.more(Shown::TEXT, memory.processes.len(), PROCESSES, ("process", "processes"));
+}
+
+fn line(pair: &TrendPair) -> String {
+    let change = saturate_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
+    let mut text = format!(
+        "{} at first, {} at last ({}), {} at most",
+        bytes_words(pair.first_bytes),
+        bytes_words(pair.last_bytes),
+        signed_bytes(change),
+        bytes_words(pair.max_bytes)
+    );
+    if let Some(trend) = pair.whole.filter(|trend| trend.slope_per_step.abs() >= 0.5 && trend.is_clear()) {
+        text.push_str(&format!("; {} a step", signed_bytes(trend.slope_per_step.round() as i64)));
+    }
+    text
+}
+
+fn plots(report: &Report, doc: &mut Document) {
+    let Some((at, series)) = series(report) else { return };
+    let width = numbers(series.shift, &series.points, |point| point.step);
+    let line = |label: &str, class: &str, gauge: fn(&SeriesPoint) -> Option<Gauge>| {
+        let points: Vec<(Bucket, u64)> = series
+            .points
+            .iter()
+            .filter_map(|point| {
+                let gauge = gauge(point)?;
+                let values = [gauge.min, gauge.mean, gauge.max].map(|bytes| bytes as f64);
+                Some((Bucket::of(point.step, width, values), gauge.count))
+            })
+            .collect();
+        Line { label: label.into(), class: class.into(), buckets: buckets(&points) }
+    };
+    let mut lines = vec![
+        line("Resident", palette::RESIDENT, |point| point.rss_bytes),
+        line("Live", palette::LIVE, |point| point.live_bytes),
+    ];
+    lines.retain(|line| !line.buckets.is_empty());
+    if !lines.is_empty() {
+        let keys = lines.iter().map(|line| keyed(line.class.clone(), line.label.clone()));
+        doc.plot(Plot {
+            id: "plot-memory".into(),
+            data: "memory".into(),
+            heading: "At the ends of steps".into(),
+            caption: cells![
+                "Memory at the ends of steps: ",
+                Cell::joined(keys, ", "),
+                ". Live is what the program allocated and did not free; resident is what the system gave it.",
+                peak(at, series)
+            ],
+            drawing: Drawing::Bands {
+                title: "Memory at the ends of steps, over step numbers".into(),
+                steps: steps_shown(report),
+                lines,
+                scale: BYTES,
+                marks: None,
+            },
+        });
+    } else if report.memory.is_some() {
+        doc.say(Shown::HTML, "No step says how much memory there was.");
+    }
+    if let Some(held) = held_series(report) {
+        doc.plot(held_plot(report, held));
+    }
+}
+
+/// Where most memory was, with a link that moves the cursor of all plots there.
+fn peak(at: usize, series: &StepSeries) -> Cell {
+    type Figure = fn(&SeriesPoint) -> Option<Gauge>;
+    let live: Figure = |point| point.live_bytes;
+    let figures = [("live_bytes", "live", live), ("rss_bytes", "resident", |point| point.rss_bytes)];
+    let most = |gauge: Figure| {
+        let known = series.points.iter().enumerate().filter_map(|(n, point)| Some((gauge(point)?.max, n)));
+        // Of equals the first.
+        known.rev().max_by_key(|&(max, _)| max)
+    };
+    let found = figures.into_iter().find_map(|(name, word, gauge)| Some((name, word, most(gauge)?)));
+    let Some((name, word, (max, n))) = found else { return Cell::Empty };
+    let Some(point) = series.points.get(n) else { return Cell::Empty };
+    let place = format!("detailed_metrics/series/{at}/points/{n}");
+    let step = cells!["at step ", count(point.step).at(format!("{place}/step"))];
+    let does = ("look", point.step.to_string());
+    cells![
+        format!(" Most {word} memory was "),
+        Cell::Link { to: "plot-memory", does, cell: Box::new(step) },
+        ": ",
+        bytes(max).at(format!("{place}/{name}/max")),
+        "."
+    ]
+}
+
+/// What sections hold over the steps.
+pub(crate) fn held_series(report: &Report) -> Option<&HeldSeries> {
+    report.memory.as_ref()?.by_section.as_ref().filter(|held| !held.points.is_empty())
+}
+
+/// The looks of the sections' lines.
+fn classes(held: &HeldSeries) -> Vec<String> {
+    palette::of_sections(&held.sections.iter().map(|section| section.path.as_str()).collect::<Vec<_>>())
+}
+
+/// The lines of what sections hold: names, classes, and bytes by point; those that hold least come first and lie below.
+pub(crate) fn held_lines(held: &HeldSeries) -> Vec<(String, String, Vec<i64>)> {
+    let of = |bytes: &dyn Fn(&HeldPoint) -> i64| held.points.iter().map(bytes).collect::<Vec<i64>>();
+    let mut lines = vec![
+        ("All sections".to_owned(), palette::HELD.to_owned(), of(&|point| point.held_bytes)),
+        ("All others".to_owned(), palette::HELD_OTHER.to_owned(), of(&|point| point.other_bytes)),
+    ];
+    let sections = held.sections.iter().zip(classes(held)).enumerate().rev();
+    lines.extend(sections.map(|(at, (section, class))| {
+        let inside = if section.with_inside { ", with all inside" } else { "" };
+        let bytes = of(&|point| point.sections.get(at).copied().unwrap_or(0));
+        (format!("{}{inside}", section.path), class, bytes)
+    }));
+    lines
+}
+
+fn held_plot(report: &Report, held: &HeldSeries) -> Plot {
+    let lines = held_lines(held);
+    let width = numbers(held.shift, &held.points, |point| point.step);
+    let each = buckets_of_each(lines.len());
+    let lines: Vec<Line> = lines
+        .into_iter()
+        .map(|(label, class, bytes)| {
+            let points = held.points.iter().zip(bytes);
+            let points = points.map(|(point, bytes)| (Bucket::of(point.step, width, [bytes as f64; 3]), 1));
+            Line { label, class, buckets: buckets_within(each, &points.collect::<Vec<_>>()) }
+        })
+        .collect();
+    let keys = lines.iter().rev();
+    let keys = keys.map(|line| keyed_line(line.class.clone(), Cell::Slashes(line.label.clone())));
+    let mut caption = vec![
+        "Memory that sections hold: allocated by them and not freed by them since the run began. ".into(),
+        Cell::joined(keys, ", "),
+        ". Where one rises and all together stay level, others free what it allocates, and fall. What other threads do is at \
+         the step in which it ended."
+            .into(),
+    ];
+    if report.summary.coverage.partly_read().is_some() {
+        caption.push(" Only steps that were read count.".into());
+    }
+    if !held.untold.is_empty() {
+        let paths = held.untold.iter().map(|path| Cell::Path(path.clone()));
+        let paths = Cell::joined(paths, ", ");
+        caption.push(cells![" Not told, because steps or batches may be inside: ", paths, "."]);
+    }
+    caption.push(together(held.shift).into());
+    Plot {
+        id: "plot-held".into(),
+        data: "held".into(),
+        heading: "Held by sections".into(),
+        caption: Cell::Row(caption),
+        drawing: Drawing::Changes {
+            title: "Memory that sections hold, over step numbers".into(),
+            steps: steps_shown(report),
+            lines,
+        },
+    }
+}

@@ -1,0 +1,170 @@
+//! What a report says, before any format: blocks in an order. Each part of the report has a file here, which says for each
+//! of its blocks where it is shown; a new part is one file and its line in [`PARTS`]. How blocks look is said in `render`.
+
+mod block;
+pub(crate) mod cell;
+pub(crate) mod letters;
+pub(crate) mod names;
+pub(crate) mod palette;
+mod plot;
+mod shown;
+mod table;
+
+pub(crate) mod changes;
+mod critical_path;
+mod distribution;
+mod evidence;
+pub(crate) mod examples;
+mod findings;
+mod loaders;
+pub(crate) mod memory;
+mod overview;
+pub(crate) mod periods;
+pub(crate) mod phases;
+mod ranks;
+mod recording;
+pub(crate) mod sections;
+pub(crate) mod steps;
+pub(crate) mod values;
+
+pub(crate) use block::{Block, Column, FindingBlock, Kind, Paragraph, Row, Table, Tone};
+pub(crate) use cell::cells;
+pub(crate) use cell::{Cell, Figure, Unit};
+pub(crate) use palette::Palette;
+pub(crate) use plot::*;
+pub(crate) use shown::Shown;
+
+use crate::report::Report;
+
+/// Adds a part of the report to a document.
+type Part = fn(&Report, &mut Document);
+
+/// Everything that is said, in its order, and where. What stands elsewhere in another format has two lines.
+const PARTS: &[(Shown, Part)] = &[
+    (Shown::ALL, overview::tell),
+    (Shown::TEXT, phases::tell),
+    (Shown::TEXT, critical_path::tell),
+    (Shown::ALL, findings::tell),
+    (Shown::TABLES, phases::tell),
+    (Shown::HTML, steps::over_steps),
+    (Shown::HTML, distribution::tell),
+    (Shown::HTML, phases::over_steps),
+    (Shown::HTML, steps::slowest),
+    (Shown::TABLES, critical_path::tell),
+    (Shown::HTML, examples::tell),
+    (Shown::ALL, sections::tell),
+    (Shown::BRIEF, changes::tell),
+    (Shown::BRIEF, periods::tell),
+    (Shown::BRIEF, steps::slowest),
+    (Shown::HTML, memory::tell),
+    (Shown::HTML, values::tell),
+    (Shown::ALL, loaders::tell),
+    (Shown::BRIEF, memory::tell),
+    (Shown::HTML, ranks::tell),
+    (Shown::ALL, recording::tell),
+    (Shown::HTML, findings::rules),
+    (Shown::TEXT, recording::hints),
+];
+
+/// What is said about a run in one format.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Document {
+    /// The format.
+    shown: Shown,
+    /// What the run is called.
+    pub(crate) run: String,
+    /// Whether that is a name.
+    pub(crate) is_named: bool,
+    /// The verdict, and how much it stands out.
+    pub(crate) verdict: (Tone, String),
+    /// Everything else.
+    pub(crate) blocks: Vec<Block>,
+}
+
+impl Document {
+    /// What one of the formats says.
+    #[must_use]
+    pub(crate) fn of(report: &Report, shown: Shown) -> Self {
+        let mut document = Self {
+            shown,
+            run: report.run_name().into(),
+            is_named: report.run.id.is_some(),
+            verdict: (overview::tone(report), report.summary.verdict.clone()),
+            blocks: Vec::new(),
+        };
+        for (_, tell) in PARTS.iter().filter(|(place, _)| place.has(shown)) {
+            tell(report, &mut document);
+        }
+        document
+    }
+
+    /// Whether it is for one of these.
+    pub(crate) fn is(&self, shown: Shown) -> bool {
+        shown.has(self.shown)
+    }
+
+    /// Adds a block where it is shown.
+    pub(crate) fn add(&mut self, shown: Shown, block: impl FnOnce() -> Block) {
+        if self.is(shown) {
+            self.blocks.push(block());
+        }
+    }
+
+    /// Begins a part of a page; its name in the navigation may be empty.
+    pub(crate) fn part(&mut self, id: &'static str, link: &'static str, title: &str) {
+        self.add(Shown::HTML, || Block::Part { id, link, title: title.into() });
+    }
+
+    /// A heading.
+    pub(crate) fn heading(&mut self, shown: Shown, title: impl Into<Cell>) {
+        self.add(shown, || Block::Heading(title.into()));
+    }
+
+    /// Running text.
+    pub(crate) fn say(&mut self, shown: Shown, text: impl Into<Cell>) {
+        self.lead(shown, Tone::Plain, "  ", text);
+    }
+
+    /// The same, with what a terminal sets before it, and how it looks.
+    pub(crate) fn lead(&mut self, shown: Shown, tone: Tone, lead: &str, text: impl Into<Cell>) {
+        let text = text.into();
+        self.add(shown, || {
+            Block::Paragraph(Paragraph { lead: lead.into(), tone, text, ..Paragraph::default() })
+        });
+    }
+
+    /// One line of a terminal.
+    pub(crate) fn line(&mut self, tone: Tone, text: impl Into<Cell>) {
+        let text = text.into();
+        self.add(Shown::TEXT, || {
+            Block::Paragraph(Paragraph { tone, text, is_line: true, ..Paragraph::default() })
+        });
+    }
+
+    /// What a bounded list left out; `what` names one and several.
+    pub(crate) fn more(&mut self, shown: Shown, all: usize, listed: usize, what: (&str, &str)) {
+        if all > listed {
+            let left_out = all - listed;
+            let is_one = left_out == 1 && self.is(Shown::TEXT);
+            self.add(shown, || Block::More { left_out, what: if is_one { what.0 } else { what.1 }.into() });
+        }
+    }
+
+    /// What is folded.
+    pub(crate) fn details(
+        &mut self,
+        id: &'static str,
+        summary: impl Into<Cell>,
+        fill: impl FnOnce(&mut Self),
+    ) {
+        let outside = std::mem::take(&mut self.blocks);
+        fill(self);
+        let blocks = std::mem::replace(&mut self.blocks, outside);
+        self.blocks.push(Block::Details { id, summary: summary.into(), blocks });
+    }
+
+    /// A drawing.
+    pub(crate) fn plot(&mut self, plot: Plot) {
+        self.add(Shown::HTML, || Block::Plot(Box::new(plot)));
+    }
+}

@@ -1,0 +1,120 @@
+//! Steps that take longer every so often.
+
+use stepscope_core::Mode;
+
+use super::cell::{Exact, code, count, figure, ns};
+use super::{Cell, Document, Shown, Unit};
+use crate::report::units::{count as count_words, duration, every_step, percent, things};
+use crate::report::{Report, names};
+use crate::summary::{InSteps, PeriodicSteps, SectionRow, StepPeriod};
+
+/// The periods of the report's mode, with their place in the list of all.
+pub(crate) fn shown(report: &Report) -> Option<(usize, &PeriodicSteps)> {
+    let mut all = report.detailed_metrics.periodic.iter().enumerate();
+    all.find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode)
+}
+
+/// The periods with their places and medians.
+pub(crate) fn told(steps: &PeriodicSteps) -> impl Iterator<Item = (usize, &StepPeriod, u64)> {
+    steps.periods.iter().enumerate().map(|(at, period)| (at, period, period.median_ns))
+}
+
+/// By how many steps the period comes again that a step is of.
+pub(crate) fn every(report: &Report, mode: Mode, step: Option<u64>) -> Option<u64> {
+    let all = &report.detailed_metrics.periodic;
+    all.iter().find(|row| row.mode == mode)?.every(step?)
+}
+
+/// How much: `3.1 times as long`.
+fn much(steps: &PeriodicSteps, median_ns: u64) -> String {
+    let usual_ns = steps.usual.p50.unwrap_or(0).max(1);
+    let ratio = median_ns as f64 / usual_ns as f64;
+    if ratio < 10.0 { format!("{ratio:.1} times as long") } else { format!("{ratio:.0} times as long") }
+}
+
+/// What they take more of the time of all steps, of each number the longest: `16 % of the time of all steps`.
+fn cost(steps: &PeriodicSteps, period: &StepPeriod) -> String {
+    let usual_ns = steps.usual.p50.unwrap_or(0).saturating_mul(steps.steps());
+    let all_ns = steps.usual.total.saturating_add(usual_ns).saturating_add(steps.above_ns());
+    format!("{} of the time of all steps", percent(period.above_ns as f64 / all_ns.max(1) as f64))
+}
+
+/// Because of what: `checkpoint 0 ns → 21.0 ms`; empty where nothing is known.
+fn because(period: &StepPeriod) -> String {
+    let Some(cause) = &period.cause else { return String::new() };
+    let phase = cause.phase.as_ref().map_or("(no phase)", |phase| phase.as_str());
+    format!("{phase} {} → {}", duration(cause.usual_ns), duration(cause.periodic_ns))
+}
+
+/// The section of that phase that takes it: of those that run in at most half of the steps the one that takes most.
+fn section<'a>(report: &'a Report, steps: &PeriodicSteps, period: &StepPeriod) -> Option<&'a SectionRow> {
+    let phase = period.cause.as_ref()?.phase.as_ref()?;
+    let mode = report.detailed_metrics.modes.iter().find(|row| row.mode == steps.mode)?;
+    let rows = report.sections.iter().filter(|row| row.is_part() && row.phase.as_ref() == Some(phase));
+    let parts = rows.filter_map(|row| Some((row, row.in_mode(steps.mode)?)));
+    let is_rare = |part: &InSteps| part.steps.saturating_mul(2) <= mode.whole_all.steps;
+    let rare: Vec<(&SectionRow, &InSteps)> =
+        parts.filter(|(_, part)| is_rare(part) && part.driving_ns > 0).collect();
+    // Of equals the first path.
+    rare.into_iter().rev().max_by_key(|(_, part)| part.driving_ns).map(|(row, _)| row)
+}
+
+/// What takes most of it, and in which section.
+fn most(report: &Report, steps: &PeriodicSteps, period: &StepPeriod) -> String {
+    let because = because(period);
+    match section(report, steps, period).filter(|_| !because.is_empty()) {
+        Some(row) => format!("{because} in {}", names::path(&row.path)),
+        None => because,
+    }
+}
+
+pub(super) fn tell(report: &Report, doc: &mut Document) {
+    let Some((at, periodic)) = shown(report) else { return };
+    doc.heading(Shown::TEXT, "Periodic steps (no outliers)");
+    doc.heading(Shown::MD, "Periodic steps");
+    for (_, period, median_ns) in told(periodic).filter(|_| doc.is(Shown::TEXT)).collect::<Vec<_>>() {
+        let mut text = format!(
+            "{} is {}: {} instead of {}, {}, from step {} on",
+            every_step(period.every),
+            much(periodic, median_ns),
+            duration(median_ns),
+            periodic.usual.p50.map_or_else(|| "-".into(), duration),
+            things(period.steps, "step", "steps"),
+            count_words(period.first_step)
+        );
+        let most = most(report, periodic, period);
+        if !most.is_empty() {
+            text.push_str(&format!("; most of it: {most}"));
+        }
+        doc.say(Shown::TEXT, format!("{text}; what they take more is {}", cost(periodic, period)));
+    }
+    table(report, at, periodic, doc);
+}
+
+fn table(report: &Report, at: usize, periodic: &PeriodicSteps, doc: &mut Document) {
+    let of = |n: &usize, name: &str| format!("periods/{n}/{name}");
+    let every = |every: u64| figure(Some(Exact::Unsigned(every)), Unit::Words(every_step(every)));
+    doc.table(Shown::TABLES, "Periodic steps: no outliers, though they take longer", told(periodic))
+        .at(|_| format!("detailed_metrics/periodic/{at}"))
+        .column(Shown::TABLES, "Which", "", |(n, period, _)| every(period.every).at(of(n, "every")))
+        .column(Shown::HTML, ">First", "", |(n, period, _)| count(period.first_step).at(of(n, "first_step")))
+        .column(Shown::TABLES, ">Steps", "", |(n, period, _)| count(period.steps).at(of(n, "steps")))
+        .column(Shown::TABLES, "Are", "", |(.., median_ns)| Cell::Raw(much(periodic, *median_ns)).together())
+        .column(Shown::MD, "Take more", "", |(_, period, _)| Cell::Raw(cost(periodic, period)))
+        .column(Shown::TABLES, ">Median", "", |(n, _, median_ns)| ns(*median_ns).at(of(n, "median_ns")))
+        .column(Shown::TABLES, ">Usual step", "", |_| ns(periodic.usual.p50).at("usual/p50"))
+        .column(Shown::MD, "Phase that takes most of it", "", |(_, period, _)| {
+            most(report, periodic, period).into()
+        })
+        .column(Shown::HTML, "Phase that takes most of it", "", |(_, period, _)| match &period.cause {
+            Some(cause) => cause.phase.as_ref().map_or("(no phase)".into(), |phase| code(phase.as_str())),
+            None => "not known".into(),
+        })
+        .column(Shown::HTML, ">In a usual step", "", |(n, period, _)| {
+            ns(period.cause.as_ref().map(|cause| cause.usual_ns)).at(of(n, "cause/usual_ns"))
+        })
+        .column(Shown::HTML, ">In such a step", "", |(n, period, _)| {
+            ns(period.cause.as_ref().map(|cause| cause.periodic_ns)).at(of(n, "cause/periodic_ns"))
+        })
+        .end();
+}

@@ -1,0 +1,364 @@
+//! Where the step time goes: phase by phase, over the steps, and what happens between steps.
+
+use std::collections::BTreeSet;
+
+use stepscope_core::Phase;
+
+use super::cell::{bar, code, count, keyed, ns, share};
+use super::palette::{NO_PHASE as PLAIN, STEP};
+use super::plot::{
+    Bucket, DURATION, Drawing, Line, Plot, buckets, buckets_within, numbers, steps_shown, together,
+};
+use super::steps::{mean, series};
+use super::{Cell, Document, Kind, Palette, Row, Shown, Tone, cells};
+use crate::report::Report;
+use crate::report::units::{count as count_words, percent, things};
+use crate::summary::{OutsideRow, PhaseName, PhasePoint, PhaseSeries, SeriesPoint};
+
+/// Share below which a phase is only named on a terminal.
+const SMALL: f64 = 0.001;
+/// What no phase covers.
+const NO_PHASE: &str = "(no phase)";
+const NAME: usize = 16;
+const BAR: usize = 36;
+
+/// Buckets of areas, of which there are as many as phases. The script draws as many.
+const AREA_BUCKETS: usize = 200;
+
+/// The name of a phase, or that there is none.
+pub(super) fn named(phase: Option<&PhaseName>) -> Cell {
+    phase.map_or(NO_PHASE.into(), |phase| code(phase.as_str()))
+}
+
+fn word(phase: Option<&PhaseName>) -> &str {
+    phase.map_or(NO_PHASE, PhaseName::as_str)
+}
+
+fn outside(report: &Report) -> Vec<(usize, &OutsideRow)> {
+    // Phases that only occur inside sections of others have no sections of their own.
+    report.detailed_metrics.outside.iter().enumerate().filter(|(_, row)| row.stats.count > 0).collect()
+}
+
+pub(super) fn tell(report: &Report, doc: &mut Document) {
+    let summary = &report.summary;
+    let is_told = match doc.is(Shown::TEXT) {
+        true => summary.mode.is_some(),
+        false => report.has_steps() || !outside(report).is_empty() || doc.is(Shown::MD),
+    };
+    if !is_told {
+        return;
+    }
+    doc.part("phases", "Where time goes", "Where the step time goes");
+    if !summary.phase_sums.is_empty() {
+        sums(report, doc);
+    } else if summary.whole.total_ns > 0 {
+        exposed(report, doc);
+    } else {
+        doc.say(Shown::HTML, "No step was read with all its sections.");
+    }
+    between(report, doc);
+}
+
+fn between(report: &Report, doc: &mut Document) {
+    let outside = outside(report);
+    if outside.is_empty() {
+        return;
+    }
+    doc.heading(Shown::TEXT, "Between the steps (same threads)");
+    doc.heading(Shown::MD, "Between the steps");
+    if report.summary.coverage.partly_read().is_some() {
+        doc.line(Tone::Dim, "  as far as it was read; the sections below count all of it");
+    }
+    doc.table(Shown::ALL, "Between the steps, on the same threads", outside)
+        .at(|(at, _)| format!("detailed_metrics/outside/{at}"))
+        .column(Shown::TABLES, "Phase", "", |(_, row)| named(row.phase.as_ref()))
+        .column(Shown::TABLES, ">Sections", "stats/count", |(_, row)| count(row.stats.count))
+        .column(Shown::TABLES, ">Total", "stats/total", |(_, row)| ns(row.stats.total))
+        .column(Shown::TABLES, ">p50|Median", "stats/p50", |(_, row)| ns(row.stats.p50))
+        .column(Shown::TABLES, ">Longest", "stats/max", |(_, row)| ns(row.stats.max))
+        .indented()
+        .text("", Kind::Words, NAME + 2, |(_, row)| Cell::Plain(word(row.phase.as_ref()).into()))
+        .text("", Kind::Figures, 11, |(_, row)| ns(row.stats.total))
+        .text("", Kind::Words, 0, |(_, row)| {
+            let longest = row.stats.max.map_or(Cell::Empty, |max| cells![", at most ", ns(max)]);
+            cells!["in ", things(row.stats.count, "section", "sections"), longest]
+        })
+        .end();
+}
+
+/// By what the training thread does.
+fn exposed(report: &Report, doc: &mut Document) {
+    let summary = &report.summary;
+    let (whole_ns, steps) = (summary.whole.total_ns, summary.whole.steps);
+    doc.heading(Shown::TEXT, "Where the step time goes (of the training thread)");
+    doc.heading(Shown::MD, "Where the step time goes");
+    if doc.is(Shown::TEXT) {
+        if let Some((_, all)) = summary.coverage.partly_whole() {
+            let whole = things(steps, "step", "steps");
+            let text = format!("  of {whole} read with all their sections; {} were read", count_words(all));
+            doc.line(Tone::Dim, text);
+        }
+        let rows = summary.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns));
+        bars(rows.chain([(NO_PHASE, summary.unattributed_ns)]), whole_ns, steps, doc);
+        let hidden = summary.phases.iter().filter(|row| row.exposed_ns == 0 && row.total_ns > 0);
+        let hidden: Vec<String> =
+            hidden.map(|row| format!("{} {}", row.phase, percent(row.total_share))).collect();
+        if !hidden.is_empty() {
+            doc.lead(Shown::TEXT, Tone::Dim, "  hidden behind it: ", hidden.join(", "));
+        }
+        return;
+    }
+    let palette = Palette::of(report);
+    let class = |phase: &PhaseName| palette.class(phase.as_str());
+    if doc.is(Shown::HTML) {
+        let phases = summary.phases.iter();
+        let mut parts: Vec<(String, String, u64)> =
+            phases.map(|row| (class(&row.phase), row.phase.as_str().to_owned(), row.exposed_ns)).collect();
+        parts.push((PLAIN.into(), NO_PHASE.into(), summary.unattributed_ns));
+        doc.plot(Plot::bare(Drawing::Stack { parts, whole: whole_ns }));
+    }
+    let is_page = doc.is(Shown::HTML);
+    let unattributed = summary.unattributed_share();
+    let bar_of_rest = is_page.then(|| bar(unattributed, PLAIN));
+    let figures = [Cell::Raw(percent(unattributed)), ns(summary.unattributed_ns).at("unattributed_ns")];
+    let cells = [keyed(PLAIN, NO_PHASE)].into_iter().chain(bar_of_rest).chain(figures).collect();
+    let rest = Row { at: "summary".into(), cells, ..Row::default() };
+    doc.table(Shown::TABLES, "Time of the steps by phase", summary.phases.iter().enumerate())
+        .at(|(at, _)| format!("summary/phases/{at}"))
+        .column(Shown::TABLES, "Phase", "", |(_, row)| keyed(class(&row.phase), code(row.phase.as_str())))
+        .column(Shown::HTML, "Exposed", "", |(_, row)| {
+            bar(row.exposed_ns as f64 / whole_ns as f64, class(&row.phase))
+        })
+        .column(Shown::TABLES, ">Exposed|Share", "exposed_share", |(_, row)| share(row.exposed_share))
+        .column(Shown::TABLES, ">Time", "exposed_ns", |(_, row)| ns(row.exposed_ns))
+        .column(Shown::TABLES, ">On any thread|Share on any thread", "total_share", |(_, row)| {
+            share(row.total_share)
+        })
+        .column(Shown::TABLES, ">Time|Time on any thread", "total_ns", |(_, row)| ns(row.total_ns))
+        .column(Shown::HTML, ">Spans", "spans", |(_, row)| count(row.spans))
+        .rest(is_page || summary.unattributed_ns > 0, rest)
+        .end();
+    let of = things(steps, "step", "steps");
+    doc.say(
+        Shown::MD,
+        format!("Exposed: on the training thread while nothing of higher rank runs there, in {of}."),
+    );
+    doc.say(
+        Shown::HTML,
+        cells![
+            "Exposed is time of the training thread in a phase while nothing of higher rank runs there, in ",
+            count(steps).at("summary/whole/steps"),
+            if steps == 1 { " step" } else { " steps" },
+            " read with all their sections. Work of other threads is exposed only where the training thread waits for it."
+        ],
+    );
+}
+
+/// By the sums of sections, where these tell it rather than the steps read.
+fn sums(report: &Report, doc: &mut Document) {
+    let summary = &report.summary;
+    let (steps, whole) = (summary.input.steps, summary.coverage.whole_steps);
+    let all = things(steps, "step", "steps");
+    let rows = &summary.phase_sums;
+    doc.heading(Shown::TEXT, "Where the step time goes (by the sums of sections)");
+    doc.heading(Shown::MD, "Where the step time goes");
+    if doc.is(Shown::TEXT) {
+        let read = match whole {
+            0 => "none was read with its sections".into(),
+            whole => format!(
+                "only {} of them were read with their sections, which need not be typical",
+                count_words(whole)
+            ),
+        };
+        let text = format!("of {all}, all modes and warm-up included; {read}");
+        doc.lead(Shown::TEXT, Tone::Dim, "  ", text);
+        let rows = rows.iter().map(|row| (word(row.phase.as_ref()), row.total_ns));
+        return bars(rows, summary.input.steps_ns, steps, doc);
+    }
+    let palette = Palette::of(report);
+    let class = |phase: Option<&PhaseName>| palette.of_phase(phase);
+    if doc.is(Shown::HTML) {
+        let named = |phase: Option<&PhaseName>| (class(phase), word(phase).to_owned());
+        let parts = rows.iter().map(|row| (named(row.phase.as_ref()), row.total_ns));
+        let parts: Vec<(String, String, u64)> = parts.map(|((class, name), ns)| (class, name, ns)).collect();
+        // Of sections that ran at the same time the bar is as long as they are together.
+        let all_ns = parts.iter().fold(0u64, |sum, (_, _, ns)| sum.saturating_add(*ns));
+        doc.plot(Plot::bare(Drawing::Stack { parts, whole: summary.input.steps_ns.max(all_ns) }));
+    }
+    doc.table(Shown::TABLES, "Time of the steps by phase", rows.iter().enumerate())
+        .at(|(at, _)| format!("summary/phase_sums/{at}"))
+        .column(Shown::TABLES, "Phase", "", |(_, row)| {
+            keyed(class(row.phase.as_ref()), named(row.phase.as_ref()))
+        })
+        .column(Shown::HTML, "Time of sections", "", |(_, row)| bar(row.share, class(row.phase.as_ref())))
+        .column(Shown::TABLES, ">Share", "share", |(_, row)| share(row.share))
+        .column(Shown::TABLES, ">Time", "total_ns", |(_, row)| ns(row.total_ns))
+        .column(Shown::TABLES, ">Calls", "calls", |(_, row)| count(row.calls))
+        .end();
+    let read = count_words(whole);
+    doc.say(
+        Shown::MD,
+        format!(
+            "By the sums of sections of {all}, all modes and warm-up included; {read} of them were read with their \
+             sections."
+        ),
+    );
+    doc.say(
+        Shown::HTML,
+        cells![
+            "By the sums of sections of ",
+            count(steps).at("summary/input/steps"),
+            if steps == 1 { " step" } else { " steps" },
+            ", all modes and warm-up included, on whatever thread; ",
+            count(whole).at("summary/coverage/whole_steps"),
+            " of them were read with their sections."
+        ],
+    );
+}
+
+/// A bar a phase with its share and its time a step; small ones are only named.
+fn bars<'a>(rows: impl Iterator<Item = (&'a str, u64)>, whole_ns: u64, steps: u64, doc: &mut Document) {
+    let share_of = |ns: u64| ns as f64 / whole_ns.max(1) as f64;
+    let (small, large): (Vec<_>, Vec<_>) =
+        rows.filter(|row| row.1 > 0).partition(|row| share_of(row.1) < SMALL);
+    doc.table(Shown::TEXT, "", large)
+        .indented()
+        .text("", Kind::Words, NAME + 2, |(name, _)| Cell::Plain((*name).into()))
+        .text("", Kind::Words, BAR, |(_, ns)| bar(share_of(*ns), ""))
+        .text("", Kind::Figures, 8, |(_, ns)| share(share_of(*ns)))
+        .text("", Kind::Figures, 11, |(_, all_ns)| ns(all_ns / steps.max(1)))
+        .end();
+    if !small.is_empty() {
+        let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();
+        doc.lead(Shown::TEXT, Tone::Dim, &format!("  below {}: ", percent(SMALL)), names.join(", "));
+    }
+}
+
+/// Phases in the order in which they are listed: those of the table of phases, then those of sections, by name.
+pub(crate) fn listed(report: &Report) -> Vec<&str> {
+    let mut all: Vec<&str> = report.summary.phases.iter().map(|row| row.phase.as_str()).collect();
+    let sections = report.sections.iter().filter_map(|row| row.phase.as_ref()).map(PhaseName::as_str);
+    let others: BTreeSet<&str> = sections.filter(|phase| !all.contains(phase)).collect();
+    all.extend(others);
+    all
+}
+
+/// The series of phases of the report's mode, and its phases in the order of their colours.
+pub(crate) fn phase_series(report: &Report) -> Option<(&PhaseSeries, Vec<&str>)> {
+    let all = &report.detailed_metrics.phase_series;
+    let series = all.iter().find(|row| Some(row.mode.as_str()) == report.summary.mode)?;
+    let mut phases = listed(report);
+    let is_used = |phase: &str| {
+        series.points.iter().any(|point| point.exposed.iter().any(|time| time.phase.as_str() == phase))
+    };
+    let last = phases.iter().rposition(|phase| is_used(phase)).map_or(0, |at| at + 1);
+    phases.truncate(last);
+    let others = series.points.iter().flat_map(|point| &point.exposed).map(|time| time.phase.as_str());
+    let others: BTreeSet<&str> = others.filter(|phase| !phases.contains(phase)).collect();
+    phases.extend(others);
+    Some((series, phases))
+}
+
+/// Exposed time of a phase at a point.
+pub(crate) fn exposed_ns(point: &PhasePoint, phase: &str) -> u64 {
+    point.exposed.iter().find(|time| time.phase.as_str() == phase).map_or(0, |time| time.exposed_ns)
+}
+
+pub(super) fn over_steps(report: &Report, doc: &mut Document) {
+    if !report.has_steps() {
+        return;
+    }
+    doc.part("waiting", "", "Phases over the steps");
+    match phase_series(report) {
+        Some((series, phases)) => doc.plot(areas(report, series, &phases)),
+        None => doc.say(Shown::HTML, "No step that has a number was read with all its sections."),
+    }
+    let Some((_, series)) = series(report) else {
+        return doc.say(Shown::HTML, "No step has a number.");
+    };
+    if series.points.iter().all(|point| point.wait_ns == 0) {
+        return;
+    }
+    let width = numbers(series.shift, &series.points, |point| point.step);
+    let of = |figure: fn(&SeriesPoint) -> f64| {
+        let points: Vec<(Bucket, u64)> = series
+            .points
+            .iter()
+            .map(|point| (Bucket::of(point.step, width, [0.0, figure(point), figure(point)]), point.count))
+            .collect();
+        means(buckets(&points))
+    };
+    let waiting = Palette::of(report).class(Phase::DataWait.as_str());
+    let lines = vec![
+        Line { label: "Step time".into(), class: STEP.into(), buckets: of(mean) },
+        Line {
+            label: "Waiting for data".into(),
+            class: waiting.clone(),
+            buckets: of(|point| point.wait_ns as f64 / point.count.max(1) as f64),
+        },
+    ];
+    let title = "Mean step time, and mean time waiting for data, over step numbers".into();
+    let steps = steps_shown(report);
+    doc.plot(Plot {
+        id: "plot-waiting".into(),
+        data: "waiting".into(),
+        heading: "Waiting for data".into(),
+        caption: cells![
+            Cell::Swatch(STEP.into()),
+            "Mean step time, and before it ",
+            Cell::Swatch(waiting),
+            "the mean time that a step waits for its data (phase `data_wait`)."
+        ],
+        drawing: Drawing::Bands { title, steps, lines, scale: DURATION, marks: None },
+    });
+}
+
+/// Areas of means, one before the other.
+fn means(mut buckets: Vec<Bucket>) -> Vec<Bucket> {
+    buckets.iter_mut().for_each(|bucket| bucket.max = bucket.mean);
+    buckets
+}
+
+/// Areas of the mean exposed time of phases, one on the other.
+fn areas(report: &Report, series: &PhaseSeries, phases: &[&str]) -> Plot {
+    let palette = Palette::of(report);
+    let width = numbers(series.shift, &series.points, |point| point.step);
+    let mut below: Vec<u64> = vec![0; series.points.len()];
+    let mut layers: Vec<Line> = Vec::new();
+    let mut used: Vec<Cell> = Vec::new();
+    let mut add = |label: &str, class: String, of: &dyn Fn(&PhasePoint) -> u64| {
+        let points = series.points.iter().zip(&mut below).map(|(point, below)| {
+            *below = below.saturating_add(of(point));
+            let mean = *below as f64 / point.steps.max(1) as f64;
+            (Bucket::of(point.step, width, [0.0, mean, mean]), point.steps)
+        });
+        let buckets = means(buckets_within(AREA_BUCKETS, &points.collect::<Vec<_>>()));
+        if series.points.iter().any(|point| of(point) > 0) {
+            used.push(keyed(class.clone(), Cell::Plain(label.into())));
+        }
+        layers.push(Line { label: label.into(), class, buckets });
+    };
+    for &phase in phases {
+        add(phase, palette.class(phase), &|point| exposed_ns(point, phase));
+    }
+    add(NO_PHASE, PLAIN.into(), &|point| point.unattributed_ns);
+    // What is on top is drawn first, down to the axis, and covered by what is below it.
+    layers.reverse();
+    Plot {
+        id: "plot-phases".into(),
+        data: "phases".into(),
+        heading: "By phase".into(),
+        caption: cells![
+            "Where the time of the steps goes, from the axis up: ",
+            Cell::joined(used, ", "),
+            ". Means of steps read with all their sections.",
+            together(series.shift)
+        ],
+        drawing: Drawing::Areas {
+            title: "Mean exposed time by phase over step numbers".into(),
+            steps: steps_shown(report),
+            lines: layers,
+            scale: DURATION,
+        },
+    }
+}
