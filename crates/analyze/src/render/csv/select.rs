@@ -55,7 +55,15 @@ fn walk<'a>(from: &'a Value, path: &str, around: &mut Row<'a>, visit: &mut dyn F
 
 /// What is at a path of keys.
 fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
-    path.split('.').filter(|key| !key.is_empty()).fold(value, |value, key| match value {
+    below(value, keys(path))
+}
+
+fn keys(path: &str) -> impl Iterator<Item = &str> {
+    path.split('.').filter(|key| !key.is_empty())
+}
+
+fn below<'a, 'k>(value: &'a Value, keys: impl IntoIterator<Item = &'k str>) -> &'a Value {
+    keys.into_iter().fold(value, |value, key| match value {
         Value::Array(items) => {
             key.parse().ok().and_then(|place: usize| items.get(place)).unwrap_or(&Value::Null)
         }
@@ -63,14 +71,58 @@ fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     })
 }
 
-/// Columns: names and paths.
-pub(super) struct Columns(Vec<(String, String)>);
+/// Columns: names, and where they are.
+pub(super) struct Columns(Vec<(String, Place)>);
+
+/// Where a column is: how far up, below which keys, and what of that.
+struct Place {
+    up: usize,
+    keys: Vec<String>,
+    what: What,
+}
+
+enum What {
+    Value,
+    Place,
+    Length,
+    Width,
+}
+
+impl Place {
+    fn parse(path: &str) -> Self {
+        let below = path.trim_start_matches('^');
+        let (list, what) = match (below, below.strip_suffix(".#"), below.strip_suffix(".width")) {
+            ("#", ..) => ("", What::Place),
+            (_, Some(list), _) => (list, What::Length),
+            (_, _, Some(shift)) => (shift, What::Width),
+            _ => (below, What::Value),
+        };
+        Self { up: path.len() - below.len(), keys: keys(list).map(str::to_owned).collect(), what }
+    }
+
+    fn write(&self, row: &Row<'_>, text: &mut String) {
+        let Some(&(place, value)) = row.len().checked_sub(1 + self.up).and_then(|at| row.get(at)) else {
+            return;
+        };
+        let value = below(value, self.keys.iter().map(String::as_str));
+        match self.what {
+            What::Value => field::write(value, text),
+            What::Place => text.push_str(&place.to_string()),
+            What::Length => text.push_str(&value.as_array().map_or(0, Vec::len).to_string()),
+            What::Width => {
+                let shift = value.as_u64().and_then(|shift| u32::try_from(shift).ok());
+                let width = shift.and_then(|shift| 1_u64.checked_shl(shift));
+                text.push_str(&width.map_or_else(String::new, |width| width.to_string()));
+            }
+        }
+    }
+}
 
 impl Columns {
     /// Several are written `stats(PREFIX,PATH,UNIT)`, `sum(PATH)` and `throughput(PATH)`.
     pub(super) fn parse(text: &str) -> Self {
-        let mut columns: Vec<(String, String)> = Vec::new();
-        let mut add = |name: String, path: String| columns.push((name, path));
+        let mut columns: Vec<(String, Place)> = Vec::new();
+        let mut add = |name: String, path: String| columns.push((name, Place::parse(&path)));
         for column in text.split_whitespace() {
             match column.trim_end_matches(')').split_once('(') {
                 Some(("stats", arguments)) => {
@@ -109,11 +161,11 @@ impl Columns {
 
     /// Writes a row.
     pub(super) fn write(&self, row: &Row<'_>, text: &mut String) {
-        for (position, (_, path)) in self.0.iter().enumerate() {
+        for (position, (_, place)) in self.0.iter().enumerate() {
             if position > 0 {
                 text.push(',');
             }
-            cell(row, path, text);
+            place.write(row, text);
         }
         text.push_str("\r\n");
     }
@@ -122,25 +174,6 @@ impl Columns {
 /// The name of a column, and where it is.
 fn named(column: &str) -> (&str, &str) {
     column.split_once('=').unwrap_or((column, column))
-}
-
-fn cell(row: &Row<'_>, path: &str, text: &mut String) {
-    let below = path.trim_start_matches('^');
-    let up = path.len() - below.len();
-    let Some(&(place, value)) = row.len().checked_sub(1 + up).and_then(|at| row.get(at)) else { return };
-    if below == "#" {
-        text.push_str(&place.to_string());
-    } else if let Some(list) = below.strip_suffix(".#") {
-        text.push_str(&at(value, list).as_array().map_or(0, Vec::len).to_string());
-    } else if let Some(shift) = below.strip_suffix(".width") {
-        let shift = at(value, shift).as_u64().and_then(|shift| u32::try_from(shift).ok());
-        shift
-            .and_then(|shift| 1_u64.checked_shl(shift))
-            .into_iter()
-            .for_each(|width| text.push_str(&width.to_string()));
-    } else {
-        field::write(at(value, below), text);
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{Example, ValuePoint, ValueSeries};
 
 use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
-use crate::fixture::{MS, Run, healthy, nothing};
+use crate::fixture::{MS, Run, healthy};
 
 fn page(summary: &Summary) -> String {
     text_in("html", &report_of(summary))
@@ -118,18 +118,6 @@ fn steps_are_drawn_by_their_own_times_and_marks_lie_among_them() {
         .map(|(_, value)| value)
         .collect();
     assert_eq!(counts, ["60", "38", "2"]);
-}
-
-#[test]
-fn equal_steps_are_a_bar_in_the_middle() {
-    let page = page(&Run::of(50, 10 * MS).build());
-    let drawing = between(&page, "<section id=\"distribution\"", "</section>");
-    let (x, width) = (
-        percents(drawing, "<rect", "x").next().unwrap(),
-        percents(drawing, "<rect", "width").next().unwrap(),
-    );
-    // ln 2^(1/64) / ln 1.5 = 2.67 %.
-    assert!((x + width / 2.0 - 50.0).abs() < 0.1 && (width - 2.67).abs() < 0.02, "{x} {width}");
 }
 
 #[test]
@@ -393,24 +381,6 @@ fn inflate(packed: &[u8], length: u64) -> Vec<u8> {
 }
 
 #[test]
-fn many_values_do_not_make_a_page_large() {
-    let mut summary = full();
-    let points = (0..4_000).map(|step| {
-        let mean = f64::from(step % 97) + 0.123_456;
-        let step = u64::try_from(step).unwrap();
-        ValuePoint { step, count: 1, mean, min: mean, max: mean, last: mean }
-    });
-    let points: Vec<ValuePoint> = points.collect();
-    let template = ValueSeries { points, ..summary.values[0].clone() };
-    summary.values =
-        (0..64).map(|at| ValueSeries { name: format!("value {at:02}"), ..template.clone() }).collect();
-    let page = page(&summary);
-    assert_eq!(page.matches("id=\"plot-value-").count(), 64);
-    let data = between(&page, "id=\"data\">", "</script>").len();
-    assert!(page.len() - data < 400_000, "{} bytes", page.len() - data);
-}
-
-#[test]
 fn sections_beyond_the_document_are_in_the_data() {
     let mut summary = full();
     let template = summary.sections[0].clone();
@@ -439,13 +409,6 @@ fn sections_beyond_the_document_are_in_the_data() {
     }
     let data = between(&page, "id=\"data\">", "</script>").len();
     assert!(page.len() - data < 400_000, "{} bytes", page.len() - data);
-}
-
-#[test]
-fn a_page_needs_no_run() {
-    let page = page(&nothing());
-    assert!(page.contains("<h1>Nothing to report: the input holds no run.</h1>"), "{page}");
-    assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"));
 }
 
 /// Numbers that nothing compresses.
