@@ -15,13 +15,17 @@ const IMPURE: [&str; 9] = [
     "SystemTime",
 ];
 
+/// Where a word is no use of the outside world: the traits of a library name what it writes to, which is memory here.
+const ALLOWED: [(&str, &str); 1] = [("crates/analyze/src/render/json.rs", "std::io")];
+
 /// Uses of the outside world in the analysis crate.
 pub(super) fn analysis(file: &File) -> Vec<String> {
     if !file.path.starts_with("crates/analyze/src/") {
         return Vec::new();
     }
     let found = file.product_lines().flat_map(|(number, line)| {
-        let words = IMPURE.iter().filter(move |word| line.contains(*word));
+        let is_allowed = |word: &str| ALLOWED.iter().any(|one| *one == (file.path.as_str(), word));
+        let words = IMPURE.iter().filter(move |word| line.contains(*word) && !is_allowed(word));
         words.map(move |word| format!("{}: the analysis is pure, without {word}", file.at(number)))
     });
     found.collect()

@@ -19,6 +19,7 @@ const TOUCHES: &[(&str, &[&str])] = &[
     ("crates/server/", &["stack", "fuzz", "situations"]),
     ("crates/model/", &["fuzz", "perfetto"]),
     ("crates/analyze/src/render/", &["page"]),
+    ("crates/analyze/src/document/", &["page"]),
     ("crates/analyze/front/", &["page"]),
     ("crates/analyze/src/", &["timed", "situations"]),
     ("crates/cli/", &["situations"]),
