@@ -24,7 +24,7 @@ pub(super) fn analysis(file: &File) -> Vec<String> {
         return Vec::new();
     }
     let found = file.product_lines().flat_map(|(number, line)| {
-        let is_allowed = |word: &str| ALLOWED.iter().any(|one| *one == (file.path.as_str(), word));
+        let is_allowed = |word: &str| ALLOWED.contains(&(file.path.as_str(), word));
         let words = IMPURE.iter().filter(move |word| line.contains(*word) && !is_allowed(word));
         words.map(move |word| format!("{}: the analysis is pure, without {word}", file.at(number)))
     });
