@@ -1,7 +1,7 @@
 //! What stands in a table or a sentence: figures with their unit and their place in the JSON report, names, words. How
 //! each format writes them, and what it escapes, is said there.
 
-use std::fmt;
+use serde_json::Number;
 
 use super::names::named_path;
 use crate::report::units::{
@@ -53,55 +53,11 @@ pub(crate) struct Figure {
     /// Its place in the JSON report, below that of the row that it stands in.
     pub(crate) at: String,
     /// Its value there.
-    pub(crate) value: Exact,
+    pub(crate) value: Number,
     /// How it is said.
     pub(crate) unit: Unit,
     /// Whether a column of a terminal has to hold it.
     pub(crate) is_short: bool,
-}
-
-/// A value as the JSON report has it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Exact {
-    Unsigned(u64),
-    Signed(i64),
-    Float(f64),
-}
-
-impl fmt::Display for Exact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsigned(value) => value.fmt(f),
-            Self::Signed(value) => value.fmt(f),
-            Self::Float(value) => write!(f, "{value:?}"),
-        }
-    }
-}
-
-impl Exact {
-    fn whole(self) -> u64 {
-        match self {
-            Self::Unsigned(value) => value,
-            Self::Signed(value) => value.unsigned_abs(),
-            Self::Float(value) => value.round() as u64,
-        }
-    }
-
-    fn signed(self) -> i64 {
-        match self {
-            Self::Unsigned(value) => i64::try_from(value).unwrap_or(i64::MAX),
-            Self::Signed(value) => value,
-            Self::Float(value) => value.round() as i64,
-        }
-    }
-
-    fn float(self) -> f64 {
-        match self {
-            Self::Unsigned(value) => value as f64,
-            Self::Signed(value) => value as f64,
-            Self::Float(value) => value,
-        }
-    }
 }
 
 /// What a figure is of.
@@ -131,20 +87,21 @@ impl Figure {
     /// In words.
     #[must_use]
     pub(crate) fn words(&self) -> String {
-        let value = self.value;
+        let float = self.value.as_f64().unwrap_or(0.0);
+        let whole = self.value.as_u64().unwrap_or(float.round() as u64);
         match (&self.unit, self.is_short) {
-            (Unit::Time, false) => duration(value.whole()),
-            (Unit::Time, true) => short_duration(value.whole()),
-            (Unit::Bytes, false) => bytes_words(value.whole()),
-            (Unit::Bytes, true) => bytes_words(value.whole()).replace(' ', ""),
-            (Unit::BytesChange, _) => signed_bytes(value.signed()),
-            (Unit::ByteRate, _) => byte_rate(value.float()),
-            (Unit::Rate(what), _) => rate(value.float(), what),
-            (Unit::Share, false) => percent(value.float()),
-            (Unit::Share, true) => tight_percent(value.float()),
-            (Unit::Count, false) => count_words(value.whole()),
-            (Unit::Count, true) => short_count(value.whole()),
-            (Unit::Name, _) => value.to_string(),
+            (Unit::Time, false) => duration(whole),
+            (Unit::Time, true) => short_duration(whole),
+            (Unit::Bytes, false) => bytes_words(whole),
+            (Unit::Bytes, true) => bytes_words(whole).replace(' ', ""),
+            (Unit::BytesChange, _) => signed_bytes(self.value.as_i64().unwrap_or(float.round() as i64)),
+            (Unit::ByteRate, _) => byte_rate(float),
+            (Unit::Rate(what), _) => rate(float, what),
+            (Unit::Share, false) => percent(float),
+            (Unit::Share, true) => tight_percent(float),
+            (Unit::Count, false) => count_words(whole),
+            (Unit::Count, true) => short_count(whole),
+            (Unit::Name, _) => self.value.to_string(),
             (Unit::Words(words), _) => words.clone(),
         }
     }
@@ -165,43 +122,45 @@ fn tight_percent(share: f64) -> String {
 pub(crate) const UNKNOWN: Cell = Cell::Absent("not known");
 
 /// A figure of any unit.
-pub(crate) fn figure(value: Option<Exact>, unit: Unit) -> Cell {
-    value.map_or(UNKNOWN, |value| Cell::Figure(Figure { at: String::new(), value, unit, is_short: false }))
+pub(crate) fn figure(value: Option<impl Into<Number>>, unit: Unit) -> Cell {
+    value.map_or(UNKNOWN, |value| {
+        Cell::Figure(Figure { at: String::new(), value: value.into(), unit, is_short: false })
+    })
 }
 
 /// A time.
 pub(crate) fn ns(value: impl Into<Option<u64>>) -> Cell {
-    figure(value.into().map(Exact::Unsigned), Unit::Time)
+    figure(value.into(), Unit::Time)
 }
 
 /// A size.
 pub(crate) fn bytes(value: impl Into<Option<u64>>) -> Cell {
-    figure(value.into().map(Exact::Unsigned), Unit::Bytes)
+    figure(value.into(), Unit::Bytes)
 }
 
 /// A size with its sign.
 pub(crate) fn change(value: i64) -> Cell {
-    figure(Some(Exact::Signed(value)), Unit::BytesChange)
+    figure(Some(value), Unit::BytesChange)
 }
 
 /// A number of things.
 pub(crate) fn count(value: impl Into<Option<u64>>) -> Cell {
-    figure(value.into().map(Exact::Unsigned), Unit::Count)
+    figure(value.into(), Unit::Count)
 }
 
 /// A share of one.
 pub(crate) fn share(value: impl Into<Option<f64>>) -> Cell {
-    figure(value.into().filter(|value| value.is_finite()).map(Exact::Float), Unit::Share)
+    float(value, Unit::Share)
 }
 
 /// A rank, or any number that is a name.
 pub(crate) fn number(value: Option<i64>) -> Cell {
-    figure(value.map(Exact::Signed), Unit::Name)
+    figure(value, Unit::Name)
 }
 
 /// A figure with a fraction.
 pub(crate) fn float(value: impl Into<Option<f64>>, unit: Unit) -> Cell {
-    figure(value.into().map(Exact::Float), unit)
+    figure(value.into().and_then(Number::from_f64), unit)
 }
 
 /// A name.

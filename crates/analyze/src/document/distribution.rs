@@ -2,7 +2,7 @@
 
 use super::cell::{count, ns};
 use super::plot::{Drawing, Plot};
-use super::steps::primary;
+use super::series::primary;
 use super::{Cell, Document, Shown, cells};
 use crate::report::Report;
 

@@ -4,7 +4,7 @@ mod layout;
 
 use stepscope_core::Phase;
 
-use super::cell::{Exact, UNKNOWN, Unit, code, code_or, count, figure, ns, number};
+use super::cell::{UNKNOWN, Unit, code, code_or, count, figure, ns, number};
 use super::names::named;
 use super::plot::{Bar, Drawing, Plot, Waterfall};
 use super::{Cell, Document, Palette, Shown, cells};
@@ -113,7 +113,7 @@ fn spans(at: usize, example: &Example, doc: &mut Document) {
     let offset = |offset_ns: i64| {
         let sign = if offset_ns < 0 { "−" } else { "" };
         let words = format!("{sign}{}", duration(offset_ns.unsigned_abs()));
-        figure(Some(Exact::Signed(offset_ns)), Unit::Words(words))
+        figure(Some(offset_ns), Unit::Words(words))
     };
     doc.table(HTML, "Spans of the step", example.spans.iter().enumerate().take(ROWS))
         .at(|(n, _)| format!("examples/{at}/spans/{n}"))

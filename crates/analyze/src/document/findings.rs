@@ -1,7 +1,7 @@
 //! The findings, each with what to do, the figures behind it, and the plot that shows it; what the other rules say; notes.
 
-use super::cell::{Exact, Unit, code, figure, float, ns, path, share};
-use super::{Block, Cell, Document, FindingBlock, Shown, Tone, cells, evidence, memory};
+use super::cell::{Unit, code, figure, float, ns, path, share};
+use super::{Block, Cell, Document, FindingBlock, Shown, Tone, cells, evidence, series};
 use crate::report::{FindingRow, FindingType, Gain, Report};
 
 /// Severity from which a finding stands out, and from which it alarms.
@@ -82,7 +82,9 @@ fn one(at: usize, finding: &FindingRow, report: &Report) -> FindingBlock {
             .filter_map(|(key, value)| {
                 let (label, words) = evidence::labelled(key, value)?;
                 let shown = match value.as_number() {
-                    Some(number) => exact(number, words).at(format!("evidence/{key}")),
+                    Some(number) => {
+                        figure(Some(number.clone()), Unit::Words(words)).at(format!("evidence/{key}"))
+                    }
                     None => words.into(),
                 };
                 Some((label, shown, evidence::items(value).unwrap_or_default()))
@@ -90,11 +92,6 @@ fn one(at: usize, finding: &FindingRow, report: &Report) -> FindingBlock {
             .collect(),
         shown_in: shown_in(report, finding),
     }
-}
-
-fn exact(number: &serde_json::Number, words: String) -> Cell {
-    let whole = number.as_u64().map(Exact::Unsigned).or_else(|| number.as_i64().map(Exact::Signed));
-    figure(whole.or_else(|| number.as_f64().map(Exact::Float)), Unit::Words(words))
 }
 
 fn gain(gain: &Gain) -> Cell {
@@ -115,7 +112,7 @@ fn gain(gain: &Gain) -> Cell {
 /// The part of the page that shows what a finding is about.
 fn shown_in(report: &Report, finding: &FindingRow) -> (&'static str, &'static str) {
     match (finding.rule, finding.r#type) {
-        ("memory_growth", _) if memory::held_series(report).is_some() => {
+        ("memory_growth", _) if series::held_series(report).is_some() => {
             ("plot-held", "what sections hold over the steps")
         }
         ("slower_since", _) => ("plot-steps", "the step times"),

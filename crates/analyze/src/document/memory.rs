@@ -2,11 +2,8 @@
 
 use super::cell::{Unit, bytes, change, code, count, float, keyed, keyed_line, number};
 use super::names::word;
-use super::plot::{
-    BYTES, Bucket, Drawing, Line, Plot, buckets, buckets_of_each, buckets_within, numbers, steps_shown,
-    together,
-};
-use super::steps::series;
+use super::plot::{BYTES, Bucket, Drawing, Line, Plot, buckets, buckets_of_each, buckets_within};
+use super::series::{held_series, numbers, series, steps_shown, together};
 use super::{Cell, Document, Shown, Tone, cells, palette};
 use crate::accumulate::saturate::saturate_signed;
 use crate::report::units::{bytes as bytes_words, signed_bytes};
@@ -232,11 +229,6 @@ fn peak(at: usize, series: &StepSeries) -> Cell {
         bytes(max).at(format!("{place}/{name}/max")),
         "."
     ]
-}
-
-/// What sections hold over the steps.
-pub(crate) fn held_series(report: &Report) -> Option<&HeldSeries> {
-    report.memory.as_ref()?.by_section.as_ref().filter(|held| !held.points.is_empty())
 }
 
 /// The looks of the sections' lines.

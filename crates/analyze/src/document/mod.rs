@@ -24,8 +24,10 @@ pub(crate) mod phases;
 mod ranks;
 mod recording;
 pub(crate) mod sections;
+pub(crate) mod series;
 pub(crate) mod steps;
 pub(crate) mod values;
+mod waiting;
 
 pub(crate) use block::{Block, Column, FindingBlock, Kind, Paragraph, Row, Table, Tone};
 pub(crate) use cell::cells;
@@ -48,7 +50,7 @@ const PARTS: &[(Shown, Part)] = &[
     (Shown::TABLES, phases::tell),
     (Shown::HTML, steps::over_steps),
     (Shown::HTML, distribution::tell),
-    (Shown::HTML, phases::over_steps),
+    (Shown::HTML, waiting::tell),
     (Shown::HTML, steps::slowest),
     (Shown::TABLES, critical_path::tell),
     (Shown::HTML, examples::tell),

@@ -2,7 +2,7 @@
 
 use stepscope_core::Mode;
 
-use super::cell::{Exact, code, count, figure, ns};
+use super::cell::{code, count, figure, ns};
 use super::{Cell, Document, Shown, Unit};
 use crate::report::units::{count as count_words, duration, every_step, percent, things};
 use crate::report::{Report, names};
@@ -93,7 +93,7 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
 
 fn table(report: &Report, at: usize, periodic: &PeriodicSteps, doc: &mut Document) {
     let of = |n: &usize, name: &str| format!("periods/{n}/{name}");
-    let every = |every: u64| figure(Some(Exact::Unsigned(every)), Unit::Words(every_step(every)));
+    let every = |every: u64| figure(Some(every), Unit::Words(every_step(every)));
     doc.table(Shown::TABLES, "Periodic steps: no outliers, though they take longer", told(periodic))
         .at(|_| format!("detailed_metrics/periodic/{at}"))
         .column(Shown::TABLES, "Which", "", |(n, period, _)| every(period.every).at(of(n, "every")))

@@ -1,19 +1,12 @@
 //! Where the step time goes: phase by phase, over the steps, and what happens between steps.
 
-use std::collections::BTreeSet;
-
-use stepscope_core::Phase;
-
 use super::cell::{bar, code, count, keyed, ns, share};
-use super::palette::{NO_PHASE as PLAIN, STEP};
-use super::plot::{
-    Bucket, DURATION, Drawing, Line, Plot, buckets, buckets_within, numbers, steps_shown, together,
-};
-use super::steps::{mean, series};
+use super::palette::NO_PHASE as PLAIN;
+use super::plot::{Drawing, Plot};
 use super::{Cell, Document, Kind, Palette, Row, Shown, Tone, cells};
 use crate::report::Report;
 use crate::report::units::{count as count_words, percent, things};
-use crate::summary::{OutsideRow, PhaseName, PhasePoint, PhaseSeries, SeriesPoint};
+use crate::summary::{OutsideRow, PhaseName};
 
 /// Share below which a phase is only named on a terminal.
 const SMALL: f64 = 0.001;
@@ -21,9 +14,6 @@ const SMALL: f64 = 0.001;
 const NO_PHASE: &str = "(no phase)";
 const NAME: usize = 16;
 const BAR: usize = 36;
-
-/// Buckets of areas, of which there are as many as phases. The script draws as many.
-const AREA_BUCKETS: usize = 200;
 
 /// The name of a phase, or that there is none.
 pub(super) fn named(phase: Option<&PhaseName>) -> Cell {
@@ -231,134 +221,5 @@ fn bars<'a>(rows: impl Iterator<Item = (&'a str, u64)>, whole_ns: u64, steps: u6
     if !small.is_empty() {
         let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();
         doc.lead(Shown::TEXT, Tone::Dim, &format!("  below {}: ", percent(SMALL)), names.join(", "));
-    }
-}
-
-/// Phases in the order in which they are listed: those of the table of phases, then those of sections, by name.
-pub(crate) fn listed(report: &Report) -> Vec<&str> {
-    let mut all: Vec<&str> = report.summary.phases.iter().map(|row| row.phase.as_str()).collect();
-    let sections = report.sections.iter().filter_map(|row| row.phase.as_ref()).map(PhaseName::as_str);
-    let others: BTreeSet<&str> = sections.filter(|phase| !all.contains(phase)).collect();
-    all.extend(others);
-    all
-}
-
-/// The series of phases of the report's mode, and its phases in the order of their colours.
-pub(crate) fn phase_series(report: &Report) -> Option<(&PhaseSeries, Vec<&str>)> {
-    let all = &report.detailed_metrics.phase_series;
-    let series = all.iter().find(|row| Some(row.mode.as_str()) == report.summary.mode)?;
-    let mut phases = listed(report);
-    let is_used = |phase: &str| {
-        series.points.iter().any(|point| point.exposed.iter().any(|time| time.phase.as_str() == phase))
-    };
-    let last = phases.iter().rposition(|phase| is_used(phase)).map_or(0, |at| at + 1);
-    phases.truncate(last);
-    let others = series.points.iter().flat_map(|point| &point.exposed).map(|time| time.phase.as_str());
-    let others: BTreeSet<&str> = others.filter(|phase| !phases.contains(phase)).collect();
-    phases.extend(others);
-    Some((series, phases))
-}
-
-/// Exposed time of a phase at a point.
-pub(crate) fn exposed_ns(point: &PhasePoint, phase: &str) -> u64 {
-    point.exposed.iter().find(|time| time.phase.as_str() == phase).map_or(0, |time| time.exposed_ns)
-}
-
-pub(super) fn over_steps(report: &Report, doc: &mut Document) {
-    if !report.has_steps() {
-        return;
-    }
-    doc.part("waiting", "", "Phases over the steps");
-    match phase_series(report) {
-        Some((series, phases)) => doc.plot(areas(report, series, &phases)),
-        None => doc.say(Shown::HTML, "No step that has a number was read with all its sections."),
-    }
-    let Some((_, series)) = series(report) else {
-        return doc.say(Shown::HTML, "No step has a number.");
-    };
-    if series.points.iter().all(|point| point.wait_ns == 0) {
-        return;
-    }
-    let width = numbers(series.shift, &series.points, |point| point.step);
-    let of = |figure: fn(&SeriesPoint) -> f64| {
-        let points: Vec<(Bucket, u64)> = series
-            .points
-            .iter()
-            .map(|point| (Bucket::of(point.step, width, [0.0, figure(point), figure(point)]), point.count))
-            .collect();
-        means(buckets(&points))
-    };
-    let waiting = Palette::of(report).class(Phase::DataWait.as_str());
-    let lines = vec![
-        Line { label: "Step time".into(), class: STEP.into(), buckets: of(mean) },
-        Line {
-            label: "Waiting for data".into(),
-            class: waiting.clone(),
-            buckets: of(|point| point.wait_ns as f64 / point.count.max(1) as f64),
-        },
-    ];
-    let title = "Mean step time, and mean time waiting for data, over step numbers".into();
-    let steps = steps_shown(report);
-    doc.plot(Plot {
-        id: "plot-waiting".into(),
-        data: "waiting".into(),
-        heading: "Waiting for data".into(),
-        caption: cells![
-            Cell::Swatch(STEP.into()),
-            "Mean step time, and before it ",
-            Cell::Swatch(waiting),
-            "the mean time that a step waits for its data (phase `data_wait`)."
-        ],
-        drawing: Drawing::Bands { title, steps, lines, scale: DURATION, marks: None },
-    });
-}
-
-/// Areas of means, one before the other.
-fn means(mut buckets: Vec<Bucket>) -> Vec<Bucket> {
-    buckets.iter_mut().for_each(|bucket| bucket.max = bucket.mean);
-    buckets
-}
-
-/// Areas of the mean exposed time of phases, one on the other.
-fn areas(report: &Report, series: &PhaseSeries, phases: &[&str]) -> Plot {
-    let palette = Palette::of(report);
-    let width = numbers(series.shift, &series.points, |point| point.step);
-    let mut below: Vec<u64> = vec![0; series.points.len()];
-    let mut layers: Vec<Line> = Vec::new();
-    let mut used: Vec<Cell> = Vec::new();
-    let mut add = |label: &str, class: String, of: &dyn Fn(&PhasePoint) -> u64| {
-        let points = series.points.iter().zip(&mut below).map(|(point, below)| {
-            *below = below.saturating_add(of(point));
-            let mean = *below as f64 / point.steps.max(1) as f64;
-            (Bucket::of(point.step, width, [0.0, mean, mean]), point.steps)
-        });
-        let buckets = means(buckets_within(AREA_BUCKETS, &points.collect::<Vec<_>>()));
-        if series.points.iter().any(|point| of(point) > 0) {
-            used.push(keyed(class.clone(), Cell::Plain(label.into())));
-        }
-        layers.push(Line { label: label.into(), class, buckets });
-    };
-    for &phase in phases {
-        add(phase, palette.class(phase), &|point| exposed_ns(point, phase));
-    }
-    add(NO_PHASE, PLAIN.into(), &|point| point.unattributed_ns);
-    // What is on top is drawn first, down to the axis, and covered by what is below it.
-    layers.reverse();
-    Plot {
-        id: "plot-phases".into(),
-        data: "phases".into(),
-        heading: "By phase".into(),
-        caption: cells![
-            "Where the time of the steps goes, from the axis up: ",
-            Cell::joined(used, ", "),
-            ". Means of steps read with all their sections.",
-            together(series.shift)
-        ],
-        drawing: Drawing::Areas {
-            title: "Mean exposed time by phase over step numbers".into(),
-            steps: steps_shown(report),
-            lines: layers,
-            scale: DURATION,
-        },
     }
 }

@@ -1,8 +1,6 @@
 //! Drawings as data: lines and areas over step numbers, bars, spans of a step. How they are drawn is the page's.
 
-use super::{Cell, memory, phases, steps};
-use crate::accumulate::step_series;
-use crate::report::Report;
+use super::Cell;
 use crate::report::units::{bytes, duration};
 use crate::summary::DurationBucket;
 
@@ -190,47 +188,6 @@ pub(crate) struct Bar {
     pub(crate) words: String,
     /// When it ran, where it was suspended in between.
     pub(crate) running: Vec<(i64, u64)>,
-}
-
-/// Step numbers that a point of a series stands for, beginning with its own: as many as its shift says, and up to the next
-/// point where epochs go together, whose steps have no common shift.
-pub(crate) fn numbers<T>(shift: u32, points: &[T], step: impl Fn(&T) -> u64) -> u64 {
-    if shift < TOGETHER {
-        return step_series::numbers(shift);
-    }
-    let apart =
-        points.windows(2).filter_map(|pair| Some(step(pair.get(1)?).saturating_sub(step(pair.first()?))));
-    apart.max().unwrap_or(1)
-}
-
-/// The shift of a series in which neighbouring epochs go together.
-const TOGETHER: u32 = 63;
-
-/// Says so where a series has such points.
-pub(crate) fn together(shift: u32) -> &'static str {
-    if shift < TOGETHER {
-        return "";
-    }
-    " There are more epochs than the plot has points: neighbouring ones go together in one."
-}
-
-/// The steps that all plots show, whatever each has figures of: evaluation at the end has step numbers of its own. As
-/// with scripts, where one zoom is that of all plots.
-pub(crate) fn steps_shown(report: &Report) -> Range {
-    let series = steps::series(report).into_iter().flat_map(|(_, series)| &series.points);
-    let phases = phases::phase_series(report).into_iter().flat_map(|(series, _)| &series.points);
-    let held = memory::held_series(report).into_iter().flat_map(|held| &held.points);
-    let values = report.detailed_metrics.values.iter().flat_map(|series| &series.points);
-    let steps = series
-        .map(|point| point.step)
-        .chain(phases.map(|point| point.step))
-        .chain(held.map(|point| point.step))
-        .chain(values.filter(|point| point.mean.is_finite()).map(|point| point.step));
-    steps
-        .fold(None, |ends: Option<Range>, step| {
-            Some(ends.map_or((step, step), |(first, last)| (first.min(step), last.max(step))))
-        })
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

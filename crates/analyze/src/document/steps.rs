@@ -2,36 +2,18 @@
 
 use super::cell::{code, count, keyed, ns, number};
 use super::palette::STEP;
-use super::plot::{
-    Bucket, DURATION, Drawing, Line, MarkedChange, MarkedPeriod, Marks, Plot, buckets, numbers, steps_shown,
-    together,
-};
+use super::plot::{Bucket, DURATION, Drawing, Line, MarkedChange, MarkedPeriod, Marks, Plot, buckets};
+use super::series::{mean, numbers, primary, series, steps_shown, together};
 use super::{Cell, Document, Kind, Shown, cells, changes, periods};
 use crate::report::Report;
 use crate::report::units::{count as count_words, duration, every_step};
-use crate::summary::{ChangeKind, Example, ExampleRole, ModeSummary, SeriesPoint, SlowStep, StepSeries};
+use crate::summary::{ChangeKind, Example, ExampleRole, ModeSummary, SlowStep};
 
 /// Steps shown where there is little room.
 const ROWS: usize = 5;
 /// Phases named of each: briefly, and on a page.
 const PHASES: usize = 3;
 const PHASES_OF_PAGE: usize = 4;
-
-/// The mode of the report, and its place.
-pub(super) fn primary(report: &Report) -> Option<(usize, &ModeSummary)> {
-    let mut modes = report.detailed_metrics.modes.iter().enumerate();
-    modes.find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode)
-}
-
-/// The series of the report's mode, and its place.
-pub(crate) fn series(report: &Report) -> Option<(usize, &StepSeries)> {
-    let mut all = report.detailed_metrics.series.iter().enumerate();
-    all.find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode && !row.points.is_empty())
-}
-
-pub(super) fn mean(point: &SeriesPoint) -> f64 {
-    point.duration_sum_ns as f64 / point.count.max(1) as f64
-}
 
 pub(super) fn over_steps(report: &Report, doc: &mut Document) {
     if !report.has_steps() {

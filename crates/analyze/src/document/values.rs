@@ -3,9 +3,8 @@
 
 use super::cell::{UNKNOWN, Unit, code, count, float};
 use super::palette::VALUE;
-use super::plot::{
-    Bucket, Drawing, Line, Plot, buckets_of_each, buckets_within, numbers, steps_shown, together,
-};
+use super::plot::{Bucket, Drawing, Line, Plot, buckets_of_each, buckets_within};
+use super::series::{numbers, steps_shown, together};
 use super::{Cell, Document, cells};
 use crate::report::Report;
 use crate::summary::{ValuePoint, ValueSeries};

@@ -5,8 +5,10 @@
 
 mod axis;
 mod blocks;
+mod cells;
 mod data;
 mod distribution;
+mod escape;
 mod marks;
 mod plot;
 mod sha256;
@@ -14,7 +16,7 @@ mod shape;
 mod svg;
 mod waterfall;
 
-use self::blocks::{escape, prose, words};
+use self::escape::{escape, prose, words};
 use super::{Options, Output, RenderError, Renderer};
 use crate::document::{Block, Document, Shown};
 use crate::report::Report;

@@ -2,6 +2,10 @@
 
 use crate::report::units::count;
 
+/// Height of a plot in pixels, and its margins; what is left and right of it is in the style.
+pub(super) const HEIGHT: f64 = 220.0;
+pub(super) const BOTTOM: f64 = 28.0;
+
 /// Values of equal distance, the first at or below what is shown, the last at or above it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Axis {

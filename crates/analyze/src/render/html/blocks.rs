@@ -1,121 +1,11 @@
-//! Blocks and cells as HTML: escaped text, figures that say where they come from, tables, parts. What is told is not
-//! known here.
+//! Blocks as HTML: parts, tables, findings. What is told is not known here.
 
-use super::{plot, svg};
-use crate::document::names::{named_path, printable, shortened};
-use crate::document::{Block, Cell, Column, Figure, FindingBlock, Kind, Paragraph, Table, Tone};
+use super::cells::{cell, figure, place};
+use super::escape::{code, escape, prose};
+use super::plot;
+use crate::document::names::{named_path, printable};
+use crate::document::{Block, Cell, Column, FindingBlock, Kind, Paragraph, Table, Tone};
 use crate::report::units::count;
-
-/// Text as text, in content and in quoted attributes alike.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in printable(&text.replace(['\n', '\r', '\t'], " ")).chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(letter),
-        }
-    }
-    out
-}
-
-/// Sentences, in which words between backticks are code.
-pub(super) fn prose(text: &str) -> String {
-    if !text.matches('`').count().is_multiple_of(2) {
-        return joined(&escape(text));
-    }
-    let parts = text.split('`').enumerate();
-    parts.map(|(at, part)| if at % 2 == 1 { code(part) } else { joined(&escape(part)) }).collect()
-}
-
-fn code(name: &str) -> String {
-    format!("<code>{}</code>", escape(name))
-}
-
-/// A path of names, which may break behind its slashes and nowhere else. Long names are cut in the middle, and whole in
-/// what is shown beside the mouse.
-fn path(path: &str) -> String {
-    let (shown, whole) = cut(path);
-    format!("<code class=\"path\"{whole}>{}</code>", slashes(&shown))
-}
-
-fn slashes(text: &str) -> String {
-    escape(text).replace('/', "/<wbr>")
-}
-
-/// Words of the user's own, cut like the names of a path.
-pub(super) fn words(text: &str) -> String {
-    match cut(text) {
-        (shown, whole) if whole.is_empty() => escape(&shown),
-        (shown, whole) => format!("<span{whole}>{}</span>", escape(&shown)),
-    }
-}
-
-/// What is shown, and the attribute that says the whole where that is more.
-fn cut(text: &str) -> (String, String) {
-    let shown = shortened(text);
-    let whole = if shown == text { String::new() } else { format!(" title=\"{}\"", escape(text)) };
-    (shown, whole)
-}
-
-/// Units that stay with their number.
-const UNITS: [&str; 15] =
-    ["%", "ns", "µs", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-
-/// The same words, in which no line ends between a number and its unit.
-fn joined(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (at, word) in text.split(' ').enumerate() {
-        let unit = word.trim_end_matches(|letter: char| letter.is_ascii_punctuation() && letter != '%');
-        let follows_number = out.ends_with(|letter: char| letter.is_ascii_digit());
-        if at > 0 {
-            out.push(if follows_number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
-        }
-        out.push_str(word);
-    }
-    out
-}
-
-/// The attribute that says where things are in the JSON report: figures, or what they stand in, whose place they are
-/// below. Nothing where that of the column says it.
-fn place(at: &str) -> String {
-    if at.is_empty() { String::new() } else { format!(" data-at=\"{}\"", escape(at)) }
-}
-
-fn figure(figure: &Figure) -> String {
-    format!("<data value=\"{}\"{}>{}</data>", figure.value, place(&figure.at), escape(&figure.words()))
-}
-
-/// A cell.
-pub(super) fn cell(shown: &Cell) -> String {
-    match shown {
-        Cell::Empty => String::new(),
-        Cell::Absent(why) => format!("<span class=\"none\" title=\"{why}\">–</span>"),
-        Cell::Raw(text) | Cell::Plain(text) => escape(text),
-        Cell::Text(text) => prose(text),
-        Cell::Words(text) => words(text),
-        Cell::Code(name) => code(name),
-        Cell::Path(text) => path(text),
-        Cell::Slashes(text) => slashes(text),
-        Cell::Figure(one) => figure(one),
-        Cell::Bar(parts) => svg::bar(parts),
-        Cell::Swatch(class) => svg::key(class),
-        Cell::Key { color, is_line: false, cell: of } => {
-            format!("<span class=\"word\">{}{}</span>", svg::key(color), cell(of))
-        }
-        Cell::Key { color, is_line: true, cell: of } => {
-            format!("<span class=\"key-line\">{}\u{a0}{}</span>", svg::key_of_line(color), cell(of))
-        }
-        Cell::Together(of) => format!("<span class=\"word\">{}</span>", cell(of)),
-        Cell::Link { to, does: (name, value), cell: of } => {
-            format!("<a href=\"#{to}\" data-{name}=\"{}\">{}</a>", escape(value), cell(of))
-        }
-        Cell::Row(cells) => cells.iter().map(cell).collect(),
-    }
-}
 
 /// A body, in which each part is a section.
 pub(super) fn body(all: &[Block], out: &mut String) {
@@ -283,35 +173,4 @@ fn table(table: &Table, out: &mut String) {
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_never_markup() {
-        assert_eq!(
-            escape("</script><b a='1'>\"&\u{202e}\n"),
-            "&lt;/script&gt;&lt;b a=&#39;1&#39;&gt;&quot;&amp;� "
-        );
-        assert_eq!(prose("see `a<b` now"), "see <code>a&lt;b</code> now");
-        assert_eq!(prose("one ` only"), "one ` only");
-    }
-
-    #[test]
-    fn numbers_keep_their_units() {
-        assert_eq!(
-            prose("37 % of 5 ms (1.5 GiB), in 3 steps"),
-            "37\u{a0}% of 5\u{a0}ms (1.5\u{a0}GiB), in 3 steps"
-        );
-        assert_eq!(path("a/<b"), "<code class=\"path\">a/<wbr>&lt;b</code>");
-    }
-
-    #[test]
-    fn what_is_not_known_is_no_zero() {
-        let figure = |value: Option<u64>| cell(&crate::document::cell::ns(value).at("a/0"));
-        assert_eq!(figure(None), "<span class=\"none\" title=\"not known\">–</span>");
-        assert_eq!(figure(Some(1_500)), "<data value=\"1500\" data-at=\"a/0\">1.50 µs</data>");
-    }
 }

@@ -9,12 +9,12 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use serde_json::{Value, json};
 
 use super::sha256::base64;
-use crate::document::memory::{held_lines, held_series};
+use crate::document::memory::held_lines;
 use crate::document::names::printable;
-use crate::document::phases::{exposed_ns, phase_series};
-use crate::document::steps::{marks, series};
+use crate::document::series::{exposed_ns, held_series, numbers, phase_series, series, steps_shown};
+use crate::document::steps::marks;
 use crate::document::values::{Drawn, drawn};
-use crate::document::{Marks, Palette, numbers, sections, steps_shown};
+use crate::document::{Marks, Palette, sections};
 use crate::report::Report;
 use crate::summary::{Gauge, SectionRow, SeriesPoint};
 

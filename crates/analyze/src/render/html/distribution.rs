@@ -1,8 +1,8 @@
 //! Numbers of steps by their time, on a logarithmic axis.
 
-use super::axis::{Axis, logarithmic, short};
-use super::blocks::escape;
-use super::svg::{self, BOTTOM, HEIGHT};
+use super::axis::{Axis, BOTTOM, HEIGHT, logarithmic, short};
+use super::escape::escape;
+use super::svg;
 use crate::document::palette;
 use crate::report::units::{count, duration};
 use crate::summary::DurationBucket;

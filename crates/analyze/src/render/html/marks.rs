@@ -1,6 +1,6 @@
 //! What is known of the steps and stands in their plot: warm-up, periodic steps, changes. The script draws the same.
 
-use super::svg::{BOTTOM, HEIGHT};
+use super::axis::{BOTTOM, HEIGHT};
 use crate::document::{MarkedChange as Change, Marks};
 
 /// Periodic steps that are marked one by one; more of them nobody tells apart, and one line stands for all.

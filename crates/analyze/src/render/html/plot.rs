@@ -1,6 +1,6 @@
 //! Drawings with their captions. The script draws most of them again, with zoom.
 
-use super::blocks::cell;
+use super::cells::cell;
 use super::{distribution, svg, waterfall};
 use crate::document::{Drawing, Plot};
 

@@ -3,15 +3,12 @@
 //! places are shares of its width, so that words keep their size; shapes stretch in a drawing inside. No words of the
 //! report.
 
-use super::axis::{Axis, short, step_name, steps};
-use super::blocks::escape;
+use super::axis::{Axis, BOTTOM, HEIGHT, short, step_name, steps};
+use super::escape::escape;
 use super::{marks, shape};
 use crate::document::{Bucket, Line, Marks, Range, Scale};
 use crate::report::units::{bytes, count, percent};
 
-/// Height of a plot in pixels, and its margins; what is left and right of it is in the style.
-pub(super) const HEIGHT: f64 = 220.0;
-pub(super) const BOTTOM: f64 = 28.0;
 const TOP: f64 = 10.0;
 /// Where there are marks, whose words need room.
 const TOP_OF_MARKS: f64 = 38.0;
@@ -20,34 +17,6 @@ const ROOM_OF_WORDS: f64 = 16.0;
 /// Width of what stretches, in its own units, and how many of them a pixel is high: places in it are whole numbers.
 const INSIDE: f64 = 10_000.0;
 const FINE: f64 = 10.0;
-
-/// The colour of a row, beside its name.
-pub(super) fn key(class: &str) -> String {
-    format!(
-        "<svg class=\"key\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"{class}\" width=\"10\" height=\"10\"/></svg> "
-    )
-}
-
-/// The look of a line, beside its name.
-pub(super) fn key_of_line(class: &str) -> String {
-    format!(
-        "<svg class=\"key long\" viewBox=\"0 0 24 10\" aria-hidden=\"true\">\
-         <line class=\"line {class}\" x2=\"24\" y1=\"5\" y2=\"5\"/></svg>"
-    )
-}
-
-/// A bar of several shares of one, one after the other.
-pub(super) fn bar(parts: &[(String, f64)]) -> String {
-    let mut out = String::from("<svg class=\"bar\" aria-hidden=\"true\">");
-    let mut x = 0.0;
-    for (class, share) in parts {
-        let width = if share.is_finite() { 100.0 * share.clamp(0.0, 1.0) } else { 0.0 };
-        let place = if x > 0.0 { format!(" x=\"{x:.2}%\"") } else { String::new() };
-        out.push_str(&format!("<rect class=\"{class}\"{place} width=\"{width:.2}%\" height=\"100%\"/>"));
-        x += width;
-    }
-    out + "</svg>"
-}
 
 /// Parts of a whole in one bar: class, name, size.
 pub(super) fn stack(parts: &[(String, String, u64)], whole: u64, out: &mut String) {

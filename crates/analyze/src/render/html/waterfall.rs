@@ -1,6 +1,6 @@
 //! Spans of a step by thread, children below their parents. The script draws any of the kept steps, with zoom.
 
-use super::blocks::escape;
+use super::escape::escape;
 use super::svg;
 use crate::document::letters::letters;
 use crate::document::{Bar, Waterfall};
