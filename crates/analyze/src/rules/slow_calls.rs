@@ -14,7 +14,7 @@ use crate::summary::{SectionRow, Summary};
 pub(super) const RULE: Rule = Rule {
     id: "slow_calls",
     since: "0.1.0",
-    name: "SlowestSteps calls among many",
+    name: "Slow calls among many",
     kind: FindingType::Variability,
     may_hold_up_ranks: true,
     page: include_str!("slow_calls.md"),

@@ -12,7 +12,7 @@ use crate::summary::{SectionRow, Summary};
 pub(super) const RULE: Rule = Rule {
     id: "slow_preprocessing",
     since: "0.1.0",
-    name: "SlowestSteps preprocessing",
+    name: "Slow preprocessing",
     kind: FindingType::Preprocessing,
     may_hold_up_ranks: true,
     page: include_str!("slow_preprocessing.md"),

@@ -12,7 +12,7 @@ use crate::summary::{InstanceRow, Summary};
 pub(super) const RULE: Rule = Rule {
     id: "slow_rank",
     since: "0.1.0",
-    name: "SlowestSteps rank",
+    name: "Slow rank",
     kind: FindingType::Variability,
     notes: |summary, _, _| notes(summary),
     page: include_str!("slow_rank.md"),

@@ -10,7 +10,7 @@ use crate::summary::{SectionRow, Summary};
 pub(super) const RULE: Rule = Rule {
     id: "slow_section",
     since: "0.1.0",
-    name: "SlowestSteps section",
+    name: "Slow section",
     kind: FindingType::Compute,
     may_hold_up_ranks: true,
     yields_to: &[
