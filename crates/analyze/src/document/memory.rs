@@ -85,8 +85,7 @@ fn held_table(memory: &Memory, doc: &mut Document) {
     rows.push((keyed_line(palette::HELD_OTHER, "all others"), "other".into(), &held.other));
     rows.push((keyed_line(palette::HELD, "all sections"), "total".into(), &held.total));
     doc.table(Shown::TABLES, "Memory that sections hold", rows)
-        .below("memory/by_section")
-        .at(|(_, place, _)| place.clone())
+        .at(|(_, place, _)| format!("memory/by_section/{place}"))
         .column(Shown::TABLES, "Section", "", |(name, ..)| name.clone())
         .column(Shown::TABLES, ">First|After the first point", "first_bytes", |row| change(row.2.first_bytes))
         .column(Shown::TABLES, ">Last|After the last", "last_bytes", |row| change(row.2.last_bytes))
