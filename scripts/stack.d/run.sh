@@ -108,7 +108,7 @@ is_ready() {
 launch() {
   local dir=$1 program=$2 line=() argument
   local kind=$program
-  [ "$program" != collector ] || kind=${COLLECTOR_KIND:-collector}
+  [ "$program" != collector ] || kind=${STACK_COLLECTOR:-collector}
   line=("$(binary "$kind")")
   [ -x "${line[0]}" ] || fail "$kind is not built: scripts/stack build $kind"
   case $program in

@@ -170,7 +170,7 @@ fn smoke() -> Outcome {
     page_tests(&debug_program()?, &["test_smoke"])?;
     run_command(command("scripts/stack", &["build", "collector-slim", "jaeger"]))?;
     let mut test = programs::test_binary("real", &["smoke::"]);
-    test.env("STEPSCOPE_BIN", debug_program()?).env("COLLECTOR_KIND", "collector-slim");
+    test.env("STEPSCOPE_BIN", debug_program()?).env("STACK_COLLECTOR", "collector-slim");
     run_command(test)
 }
 
