@@ -1,7 +1,7 @@
 //! Change points of a series: where its level moves for good. Knows nothing of steps or runs.
 //!
 //! Candidates are the clearest places of the intervals of seeded binary segmentation (Kovács, Bühlmann, Li, Munk,
-//! Biometrika 110 (2023), 249–256) by Wilcoxon's rank statistic, see [`scan`]; each is then put to where medians on its
+//! Biometrika 110 (2023), 249–256) by Wilcoxon's rank statistic, see `scan`; each is then put to where medians on its
 //! sides explain the values best. Three or more changes in one direction after each other are told as one gradual change.
 
 pub(crate) mod finish;
@@ -72,7 +72,7 @@ impl Change {
     }
 }
 
-/// The changes of `values`, in order; none in fewer than twice [`MIN_POINTS`].
+/// The changes of `values`, in order; none in fewer than twice `MIN_POINTS`.
 #[must_use]
 pub fn changes(values: &[u64]) -> Vec<Change> {
     if values.len() < 2 * MIN_POINTS {

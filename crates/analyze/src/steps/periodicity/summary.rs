@@ -7,7 +7,7 @@ use crate::accumulate::stats::Stats;
 use crate::phases::summary::PhaseName;
 
 /// The steps of one mode of which every so many take longer: a checkpoint, an evaluation, logging. Found as
-/// [`crate::steps::periodicity`] says, after warm-up. Of each step number it is the longest step that counts: all processes wait
+/// `crate::steps::periodicity` says, after warm-up. Of each step number it is the longest step that counts: all processes wait
 /// for that one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
