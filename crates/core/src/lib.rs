@@ -32,7 +32,7 @@ pub const SCHEMA_VERSION: i64 = 1;
 pub const SCOPE_NAME: &str = "stepscope";
 
 /// Semantic conventions that the names without the `stepscope.` prefix follow.
-pub const SEMCONV_URL: &str = "https://opentelemetry.io/schemas/1.44.0";
+pub const SEMCONV_URL: &str = "https://opentelemetry.io/schemas/1.45.0";
 
 /// A trace never holds more spans than this: it continues in a linked one.
 pub const MAX_TRACE_SPANS: u32 = 10_000;
