@@ -1,11 +1,8 @@
 //! What happens at each bound.
 
-use std::sync::Arc;
-
 use stepscope_analyze::summary::Limit;
 use stepscope_analyze::{Bounds, Config, Partial};
 use stepscope_core::Mode;
-use stepscope_model::Resource;
 
 use crate::build::{Build, bare_step, process};
 
@@ -32,36 +29,6 @@ fn too_many_paths_are_cut_and_it_is_said() {
     // Its own 30 ns and the 20 ns of what is inside it now.
     assert_eq!((row.stats.total, row.self_ns), (300, Some(300)));
     assert_eq!(row.in_mode(Mode::Train).unwrap().exposed_ns, 300);
-}
-
-#[test]
-fn too_many_names_of_roots_are_one_path() {
-    let mut partial = with(Bounds { paths: 4, ..Bounds::default() });
-    for i in 0..6u64 {
-        let mut build = Build::new(i);
-        build.span(0, &format!("request {i}"), 0, 10);
-        build.span(1, "inner", 0, 5);
-        partial.add(&build.trace());
-    }
-    let summary = partial.finish(None);
-    assert_eq!(summary.limits, [Limit::PathsCut { depth: 0 }]);
-    let row = summary.section("(other)").unwrap();
-    assert_eq!((row.stats.count, row.stats.total, row.collapsed_calls), (6, 60, 6));
-    assert_eq!(row.self_ns, Some(60));
-}
-
-#[test]
-fn the_runs_with_the_largest_ids_are_kept() {
-    let mut partial = with(Bounds { runs: 2, ..Bounds::default() });
-    for id in ["b", "c", "a", "d"] {
-        let resource = Arc::new(Resource { run_id: id.into(), ..Resource::default() });
-        let mut build = Build::of(1, &resource);
-        build.step(0, 0, 10);
-        partial.add(&build.trace());
-    }
-    let summary = partial.finish(None);
-    assert_eq!(summary.limits, [Limit::RunsLeftOut]);
-    assert_eq!((summary.run.id.as_str(), summary.other_runs[0].run.id.as_str()), ("d", "c"));
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Exposed time and phase totals of steps.
 
-use stepscope_analyze::report::{Reading, build};
-use stepscope_analyze::rules::Config;
 use stepscope_core::{Mode, Phase};
-use stepscope_model::{Figure, Link, Trace};
+use stepscope_model::{Figure, Link};
 
 use crate::build::{Build, summarise};
 
@@ -33,14 +31,6 @@ fn the_driving_thread_alone_is_exposed() {
     let (rows, unattributed) = phases(build);
     assert_eq!(rows, [("forward".into(), 50, 50, 50, 1), ("data_loading".into(), 0, 100, 100, 1)]);
     assert_eq!(unattributed, 50);
-}
-
-#[test]
-fn spans_without_a_thread_count_as_on_the_driving_one() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    build.span(1, "forward", 10, 60);
-    assert_eq!(phases(build).0, [("forward".into(), 50, 50, 50, 1)]);
 }
 
 #[test]
@@ -89,37 +79,6 @@ fn what_the_thread_writes_inside_a_computation_is_exposed() {
 }
 
 #[test]
-fn stalls_inside_of_computations_are_found() {
-    // 200 steps: 4 ms forward, 11 ms backward with 6 ms written in it, 1 ms optimizer, which saves for 99 ms every 25 steps.
-    const MS: u64 = 1_000_000;
-    let mut now_ns = 0;
-    let traces: Vec<Trace> = (0..200)
-        .map(|number: u64| {
-            let save_ns = if number % 25 == 24 { 99 * MS } else { 0 };
-            let (start_ns, end_ns) = (now_ns, now_ns + 16 * MS + save_ns);
-            now_ns = end_ns;
-            let mut build = Build::new(number + 1);
-            build.step(number as i64, start_ns, end_ns).thread(1);
-            build.span(1, "forward", start_ns, start_ns + 4 * MS).thread(1);
-            build.span(1, "backward", start_ns + 4 * MS, start_ns + 15 * MS).thread(1);
-            build.span(3, "offload", start_ns + 4 * MS, start_ns + 10 * MS).thread(1).phase(Phase::Io);
-            build.span(1, "optimizer", start_ns + 15 * MS, end_ns).thread(1);
-            if save_ns > 0 {
-                build.span(5, "save", end_ns - save_ns, end_ns).thread(1).phase(Phase::Checkpoint);
-            }
-            build.trace()
-        })
-        .collect();
-    let report = build(&summarise(&traces), Reading::default(), &Config::default());
-    let found = |rule: &str| report.findings.iter().find(|found| found.rule == rule).unwrap();
-    // Of 3,200 ms and 8 times 99 ms: 1,200 ms and 792 ms.
-    assert_eq!(found("io_stalls").title, "30 % of the step time goes into reading and writing.");
-    assert_eq!(found("io_stalls").section.as_deref(), Some("step/backward/offload"));
-    assert_eq!(found("checkpoint_stalls").title, "20 % of the training time goes into checkpoints.");
-    assert_eq!(found("checkpoint_stalls").section.as_deref(), Some("step/optimizer/save"));
-}
-
-#[test]
 fn time_outside_of_the_step_is_not_the_steps() {
     let mut build = Build::new(1);
     build.step(0, 100, 200).thread(1);
@@ -162,19 +121,6 @@ fn the_users_own_phases_are_exposed_under_their_names() {
 }
 
 #[test]
-fn work_handed_to_another_thread_and_back_nests_in_the_driving_section_around_it() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    build.span(1, "forward", 0, 90).thread(1);
-    build.span(2, "pool", 10, 80).thread(2);
-    build.span(3, "barrier", 20, 40).thread(1);
-    let (rows, unattributed) = phases(build);
-    let exposed: Vec<(&str, u64)> = rows.iter().map(|row| (row.0.as_str(), row.1)).collect();
-    assert_eq!(exposed, [("forward", 70), ("synchronization", 20)]);
-    assert_eq!(unattributed, 10);
-}
-
-#[test]
 fn sections_know_their_exposed_part() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).thread(1);
@@ -207,16 +153,6 @@ fn a_step_that_waits_for_another_thread_is_in_what_runs_there() {
 }
 
 #[test]
-fn what_is_beside_the_path_is_not_joined() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    // The step goes on with something else before it ends.
-    build.span(1, "flush", 0, 30).thread(2).phase(Phase::Io);
-    build.span(1, "forward", 20, 90).thread(1);
-    assert_eq!(exposed(build), ([("forward".into(), 70)].into(), 30));
-}
-
-#[test]
 fn who_synchronizes_is_in_what_it_waits_for() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).thread(1);
@@ -236,21 +172,6 @@ fn a_wait_for_data_stays_one() {
     build.span(1, "next_batch", 0, 60).thread(1);
     build.span(2, "decode", 0, 55).thread(2).phase(Phase::Preprocessing);
     assert_eq!(exposed(build), ([("data_wait".into(), 60)].into(), 40));
-}
-
-#[test]
-fn loading_counts_where_a_section_joins_it() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    build.span(1, "read", 0, 60).thread(1);
-    build.span(2, "load_batch", 0, 50).thread(2);
-    // The innermost of a class; of a higher one what is around it.
-    build.span(3, "decode", 10, 30).thread(2).phase(Phase::Preprocessing);
-    build.span(3, "log", 30, 40).thread(3).phase(Phase::Io);
-    // A loader that nobody waits for in a section runs beside.
-    build.span(1, "load_batch", 60, 100).thread(2);
-    let expected = [("data_loading".into(), 30), ("preprocessing".into(), 20)];
-    assert_eq!(exposed(build), (expected.into(), 50));
 }
 
 /// A step whose thread is in `name` from 300 to 900 µs while another one's section, below the step as well, is in `all_reduce`.
@@ -317,90 +238,6 @@ fn a_section_that_ends_with_another_threads_work_waited_for_it() {
 }
 
 #[test]
-fn chains_beside_each_other_keep_their_own_sections_whenever_they_end() {
-    // Another thread's chain ends just before, with, and just after that of the step's thread.
-    for end_ns in [99_000_000, 99_980_000, 100_000_000, 100_020_000] {
-        let mut build = Build::new(1);
-        build.step(0, 0, 101_000_000).thread(1);
-        build.span(1, "chain_a", 0, 100_000_000).thread(1);
-        build.span(2, "a1", 0, 60_000_000).thread(1);
-        build.span(2, "a2", 60_000_000, 100_000_000).thread(1);
-        build.span(1, "chain_b", 0, end_ns).thread(2);
-        build.span(5, "b1", 0, 50_000_000).thread(2);
-        build.span(5, "b2", 50_000_000, end_ns).thread(2);
-        let critical = summarise([&build.trace()]).critical_path.unwrap();
-        let on_path = |path: &str| critical.sections.iter().find(|row| row.path == path).unwrap().on_path_ns;
-        let parts =
-            ["step/chain_a/a1", "step/chain_a/a2", "step/chain_b", "step/chain_b/b1", "step/chain_b/b2"];
-        // Of two that end at once the one with the larger id is taken: a whole chain, never pieces of both.
-        let expected = match end_ns < 100_000_000 {
-            true => [60_000_000, 40_000_000, 0, 0, 0],
-            false => [0, 0, 0, 50_000_000, end_ns - 50_000_000],
-        };
-        assert_eq!(parts.map(on_path), expected, "{end_ns}");
-    }
-}
-
-#[test]
-fn what_is_hidden_behind_work_is_not_exposed() {
-    // Preparation of the next batch, and communication, on another thread, end just before work without a phase does.
-    for phase in [Phase::Preprocessing, Phase::Communication] {
-        for cpu_ns in [Some(99_000_000), None] {
-            let mut build = Build::new(1);
-            let step = build.step(0, 0, 100_000_000).thread(1);
-            cpu_ns.into_iter().fold(step, |step, value| step.figure(Figure::CpuNs, value));
-            build.span(1, "compute", 0, 95_000_000).thread(1);
-            build.span(1, "ahead", 0, 94_700_000).thread(2).phase(phase);
-            build.span(1, "optimizer", 95_000_000, 100_000_000).thread(1);
-            assert_eq!(exposed(build), (vec![("optimizer".into(), 5_000_000)], 95_000_000));
-        }
-    }
-}
-
-#[test]
-fn a_wait_for_several_threads_goes_by_what_all_of_them_did() {
-    // A device computes on one stream, then communicates on another one, for less than half of the wait.
-    let build = |computed_until_us: u64| {
-        let mut build = beside("synchronize", (695, 895), None);
-        build.span(1, "sgemm", 250_000, computed_until_us * 1_000).thread(3);
-        build
-    };
-    let communication = |build| exposed(build).0.iter().find(|row| row.0 == "communication").map(|row| row.1);
-    assert_eq!(communication(build(690)), Some(200_000));
-    // Both at once count once.
-    let mut at_once = build(250);
-    at_once.span(1, "sgemm", 690_000, 894_000).thread(3);
-    assert_eq!(communication(at_once), None);
-    assert_eq!(communication(build(390)), None);
-}
-
-#[test]
-fn a_scope_is_what_its_threads_did_one_after_the_other() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 1_000_000).thread(1).figure(Figure::CpuNs, 430_000);
-    build.span(1, "preprocess", 0, 600_000).thread(1);
-    // Two threads, each of which makes several items.
-    for (thread, name, start, end) in [
-        (2, "augment", 10_000, 250_000),
-        (2, "tokenize", 251_000, 400_000),
-        (2, "augment", 400_000, 598_000),
-        (3, "augment", 10_000, 500_000),
-    ] {
-        build.span(1, name, start, end).thread(thread).phase(Phase::Preprocessing);
-    }
-    build.span(1, "forward", 600_000, 1_000_000).thread(1);
-    let summary = summarise([&build.trace()]);
-    let part = |path: &str| summary.section(path).unwrap().in_mode(Mode::Train).unwrap().exposed_ns;
-    assert_eq!(part("step/augment"), 240_000 + 198_000);
-    assert_eq!(part("step/tokenize"), 149_000);
-    assert_eq!(part("step/preprocess"), 10_000 + 1_000 + 2_000);
-    assert_eq!(part("step/forward"), 400_000);
-    let critical = summary.critical_path.unwrap();
-    let on_path = |path: &str| critical.sections.iter().find(|row| row.path == path).unwrap().on_path_ns;
-    assert_eq!(["step/augment", "step/tokenize", "step/preprocess"].map(on_path), [438_000, 149_000, 13_000]);
-}
-
-#[test]
 fn between_steps_others_are_waited_for_as_well() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).thread(1);
@@ -416,275 +253,4 @@ fn between_steps_others_are_waited_for_as_well() {
         .map(|row| (row.phase.as_ref().map(ToString::to_string), row.exposed_ns))
         .collect();
     assert_eq!(rows, [(None, 30), (Some("communication".into()), 70)]);
-}
-
-/// One that is suspended between its polls: parent, name, from, to, and when it was entered, each time once on thread 1.
-fn suspended(build: &mut Build, parent: u64, name: &str, time: (u64, u64), entered: &[(u64, u64)]) {
-    build.span(parent, name, time.0, time.1).thread(1).figure(Figure::IdleNs, 1);
-    let polls: Vec<_> = entered.iter().map(|&(start, end)| (start, end, 1, 1)).collect();
-    build.polls(&polls);
-}
-
-/// A step of 10 ms in which a fetch is open from start to end, and ran for half a millisecond at both ends.
-fn fetching() -> Build {
-    let mut build = Build::new(1);
-    build.step(0, 0, 10_000).thread(1);
-    suspended(&mut build, 1, "load_batch", (0, 10_000), &[(0, 500), (9_500, 10_000)]);
-    build
-}
-
-#[test]
-fn what_is_fetched_while_the_step_computes_is_exposed_while_it_runs() {
-    let mut build = fetching();
-    build.span(1, "forward", 500, 4_000).thread(1);
-    build.span(1, "backward", 4_000, 9_500).thread(1);
-    let expected = [("backward".into(), 5_500), ("forward".into(), 3_500), ("data_loading".into(), 1_000)];
-    assert_eq!(exposed(build), (expected.into(), 0));
-}
-
-#[test]
-fn what_is_awaited_while_nothing_else_runs_is_exposed() {
-    for reads in [false, true] {
-        let mut build = fetching();
-        if reads {
-            // Two sections inside each other, of which the inner one is of a lower class.
-            suspended(&mut build, 2, "read", (100, 9_900), &[(100, 400), (9_600, 9_900)]);
-            build.0.spans[2].phase = stepscope_model::PhaseTag::Known(Phase::Io);
-        }
-        build.span(1, "forward", 500, 4_000).thread(1);
-        build.span(1, "backward", 5_000, 9_500).thread(1);
-        let expected =
-            [("backward".into(), 4_500), ("forward".into(), 3_500), ("data_loading".into(), 2_000)];
-        assert_eq!(exposed(build), (expected.into(), 0));
-    }
-}
-
-#[test]
-fn what_is_not_known_to_run_is_not_exposed_while_others_do() {
-    // An interval of two entries, with a pause that may be anywhere; one on another thread; one of no length.
-    for poll in [(0, 10_000, 1, 2), (0, 10_000, 2, 1), (0, 0, 1, 1)] {
-        let mut build = Build::new(1);
-        build.step(0, 0, 10_000).thread(1);
-        build.span(1, "load_batch", 0, 10_000).thread(1).figure(Figure::IdleNs, 1);
-        build.polls(&[poll]);
-        build.span(1, "forward", 500, 8_500).thread(1);
-        let expected = [("forward".into(), 8_000), ("data_loading".into(), 2_000)];
-        assert_eq!(exposed(build), (expected.into(), 0));
-    }
-    // Without intervals it ran all the time, but where it was suspended for most of it.
-    for (idle_ns, loading_ns) in [(0, 10_000), (5_000, 10_000), (5_001, 2_000), (9_000, 2_000)] {
-        let mut build = Build::new(1);
-        build.step(0, 0, 10_000).thread(1);
-        build.span(1, "load_batch", 0, 10_000).thread(1).figure(Figure::IdleNs, idle_ns);
-        build.span(1, "forward", 500, 8_500).thread(1);
-        let loading = ("data_loading".to_owned(), loading_ns);
-        let rest = ("forward".to_owned(), 10_000 - loading_ns);
-        let mut expected = vec![loading, rest];
-        expected.retain(|(_, ns)| *ns > 0);
-        expected.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-        assert_eq!(exposed(build), (expected, 0), "{idle_ns}");
-    }
-}
-
-#[test]
-fn communication_and_barriers_beside_computation_are_exposed_where_nothing_covers_them() {
-    for (name, phase) in [("all_reduce", "communication"), ("barrier", "synchronization")] {
-        let mut build = Build::new(1);
-        build.step(0, 0, 10_000).thread(1);
-        build.span(1, "backward", 0, 7_000).thread(1);
-        // Begun inside of the computation, and awaited after it.
-        suspended(&mut build, 1, name, (3_000, 9_000), &[(3_000, 3_100), (6_000, 6_050), (8_990, 9_000)]);
-        build.span(1, "optimizer", 9_000, 10_000).thread(1);
-        let expected = [("backward".into(), 6_850), (phase.into(), 2_150), ("optimizer".into(), 1_000)];
-        assert_eq!(exposed(build), (expected.into(), 0));
-    }
-}
-
-#[test]
-fn a_step_that_is_suspended_itself_is_in_what_it_awaits() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1).figure(Figure::IdleNs, 30);
-    build.polls(&[(0, 60, 1, 1), (90, 100, 1, 1)]);
-    suspended(&mut build, 1, "next_batch", (10, 90), &[(10, 15)]);
-    build.span(1, "forward", 30, 50).thread(1);
-    // 0..10, 15..30, 50..60 and 90..100 it ran, with nothing inside.
-    let expected = [("data_wait".into(), 35), ("forward".into(), 20)];
-    assert_eq!(exposed(build), (expected.into(), 45));
-}
-
-#[test]
-fn several_that_are_suspended_at_once_are_told_apart_by_their_phases() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    suspended(&mut build, 1, "load_batch", (0, 100), &[(0, 5), (95, 100)]);
-    suspended(&mut build, 1, "all_reduce", (5, 60), &[(5, 10), (55, 60)]);
-    // A part of the fetch: who has something running inside runs.
-    build.span(2, "decode", 20, 30).thread(1).phase(Phase::Io);
-    build.span(1, "forward", 70, 90).thread(1);
-    let expected = [("communication".into(), 45), ("data_loading".into(), 35), ("forward".into(), 20)];
-    assert_eq!(exposed(build), (expected.into(), 0));
-}
-
-#[test]
-fn a_section_waits_for_what_is_suspended_inside_it_and_for_nothing_else() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    suspended(&mut build, 1, "load_batch", (0, 100), &[(0, 5), (95, 100)]);
-    build.span(1, "block_on", 10, 60).thread(1);
-    suspended(&mut build, 3, "write", (10, 60), &[(10, 15), (55, 60)]);
-    build.0.spans[3].phase = stepscope_model::PhaseTag::Known(Phase::Io);
-    assert_eq!(exposed(build), ([("data_loading".into(), 50), ("io".into(), 50)].into(), 0));
-}
-
-#[test]
-fn what_a_step_joins_runs_whoever_is_suspended() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    suspended(&mut build, 1, "load_batch", (0, 60), &[(0, 10)]);
-    build.span(1, "forward", 10, 40).thread(1);
-    build.span(1, "write", 20, 90).thread(2).phase(Phase::Io);
-    let expected = [("io".into(), 50), ("forward".into(), 30), ("data_loading".into(), 10)];
-    assert_eq!(exposed(build), (expected.into(), 10));
-}
-
-#[test]
-fn between_steps_what_is_suspended_is_exposed_as_inside_them() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    let mut between = Build::new(2);
-    between.span(0, "prepare", 100, 200).thread(1);
-    suspended(&mut between, 1, "load_batch", (100, 200), &[(100, 110)]);
-    between.span(1, "evaluate", 120, 180).thread(1);
-    let mut last = Build::new(3);
-    last.step(1, 200, 300).thread(1);
-    let summary = summarise([&build.trace(), &between.trace(), &last.trace()]);
-    let rows: Vec<_> = summary
-        .outside
-        .iter()
-        .map(|row| (row.phase.as_ref().map(ToString::to_string), row.exposed_ns))
-        .collect();
-    let expected = [(None, 0), (Some("evaluation".into()), 60), (Some("data_loading".into()), 40)];
-    assert_eq!(rows, expected);
-}
-
-/// A step of 100 ns that a pool runs: on thread 1 up to 10, from there to 50 awaited while it fetches, begun on thread 2 and
-/// ended on thread 3, where the step goes on. `polls` are those of the step.
-fn migrated(number: u64, start: u64, polls: &[(u64, u64, i64, u64)]) -> Trace {
-    let at = |polls: &[(u64, u64, i64, u64)]| -> Vec<_> {
-        polls.iter().map(|&(from, to, thread, count)| (start + from, start + to, thread, count)).collect()
-    };
-    let mut build = Build::new(number);
-    build.step(number as i64, start, start + 100).thread(1).figure(Figure::IdleNs, 40);
-    build.polls(&at(polls));
-    build.span(1, "data_wait", start + 10, start + 50).thread(2).figure(Figure::IdleNs, 38);
-    build.polls(&at(&[(10, 11, 2, 1), (49, 50, 3, 1)]));
-    build.span(1, "forward", start + 50, start + 98).thread(3);
-    build.span(3, "layer", start + 60, start + 90).thread(3);
-    build.trace()
-}
-
-#[test]
-fn what_an_asynchronous_step_does_after_it_moved_to_another_thread_is_its_own() {
-    let steps = |polls: &[(u64, u64, i64, u64)]| -> Vec<Trace> {
-        (0..40).map(|i| migrated(i, 1_000 * i, polls)).collect()
-    };
-    let figures = |traces: &[Trace]| {
-        let summary = summarise(traces);
-        let mode = summary.mode(Mode::Train).unwrap();
-        let phases: Vec<_> = mode.phases.iter().map(|row| (row.phase.to_string(), row.exposed_ns)).collect();
-        let on_path = summary.section("step/data_wait").unwrap().in_mode(Mode::Train).unwrap().driving_ns;
-        (phases, on_path, summary.input.share)
-    };
-    let polls = [(0, 10, 1, 1), (10, 11, 2, 1), (49, 100, 3, 1)];
-    let expected = vec![("forward".into(), 40 * 48), ("data_wait".into(), 40 * 40)];
-    assert_eq!(figures(&steps(&polls)), (expected, 40 * 40, Some(0.4)));
-    // The step itself never was on thread 2: another task fetches, of which nothing says that the step waits for it.
-    let elsewhere = [(0, 10, 1, 1), (49, 100, 3, 1)];
-    let (phases, driving_ns, _) = figures(&steps(&elsewhere));
-    assert_eq!((&phases[0], driving_ns), (&("forward".into(), 40 * 48), 0));
-    // Nor was it there when that began.
-    let later = [(0, 10, 1, 1), (11, 12, 2, 1), (49, 100, 3, 1)];
-    assert_eq!(figures(&steps(&later)).1, 0);
-}
-
-/// What training steps are exposed to by phase, what sections at these two paths run on driving threads, the number of waits and
-/// the share of input.
-type Merged = (Vec<(String, u64)>, [u64; 2], u64, Option<f64>);
-
-/// 40 steps of 100 ns that a pool of threads runs, with `polls` of their own: up to 12 on threads that nobody knows, to 50
-/// awaited while it fetches (begun on thread 2, entered first at `first`), to 98 forward on thread 3. From 13 on another
-/// thread loads for 47 ns.
-fn merged(polls: &[(u64, u64, i64, u64)], first: (i64, u64)) -> Merged {
-    let trace = |number: u64| {
-        let start = 1_000 * number;
-        let at =
-            |&(from, to, thread, count): &(u64, u64, i64, u64)| (start + from, start + to, thread, count);
-        let mut build = Build::new(number);
-        build.step(number as i64, start, start + 100).thread(1).figure(Figure::IdleNs, 40);
-        build.polls(&polls.iter().map(at).collect::<Vec<_>>());
-        build.span(1, "data_wait", start + 12, start + 50).thread(2).figure(Figure::IdleNs, 36);
-        let (thread, count) = first;
-        build.polls(&[(12, 13, thread, count), (49, 50, 3, 1)].map(|poll| at(&poll)));
-        build.span(1, "forward", start + 50, start + 98).thread(3);
-        build.span(3, "layer", start + 60, start + 90).thread(3);
-        build.span(1, "load_batch", start + 13, start + 60).thread(7);
-        build.trace()
-    };
-    let traces: Vec<Trace> = (0..40).map(trace).collect();
-    let summary = summarise(&traces);
-    let mode = summary.mode(Mode::Train).unwrap();
-    let phases = mode.phases.iter().map(|row| (row.phase.to_string(), row.exposed_ns)).collect();
-    let driving = |path: &str| summary.section(path).unwrap().in_mode(Mode::Train).unwrap().driving_ns;
-    let driving = ["step/data_wait", "step/load_batch"].map(driving);
-    (phases, driving, summary.waits.wait.count, summary.input.share)
-}
-
-#[test]
-fn what_begins_while_a_step_is_polled_on_threads_that_are_not_known_is_its_own() {
-    let phases = vec![("forward".into(), 40 * 48), ("data_wait".into(), 40 * 38), ("data_loading".into(), 0)];
-    // 38 of 100 ns waited, 48 computed; nothing asynchronous runs on thread 7, which loads beside the step.
-    let expected = (phases, [40 * 38, 0], 40, Some(0.38));
-    // Two intervals are of several threads; those that are known are found with the wait.
-    let apart = [(0, 10, 1, 1), (10, 14, 0, 3), (49, 100, 0, 4)];
-    assert_eq!(merged(&apart, (2, 1)), expected);
-    // So is the wait's own first one: that it was begun on thread 2 says that this polls.
-    assert_eq!(merged(&apart, (0, 2)), expected);
-    assert_eq!(merged(&[(0, 100, 0, 9)], (0, 2)), expected);
-    // As where each thread is known.
-    let known = [(0, 10, 1, 1), (10, 12, 3, 2), (12, 13, 2, 1), (49, 100, 3, 1)];
-    assert_eq!(merged(&known, (2, 1)), expected);
-    // The pause between two intervals is none of them.
-    let paused = [(0, 10, 1, 1), (10, 12, 0, 3), (49, 100, 0, 4)];
-    assert_eq!(merged(&paused, (2, 1)).1, [0, 0]);
-}
-
-#[test]
-fn threads_that_poll_are_those_of_one_process() {
-    // In another process thread 3 is another one.
-    let driving = |process: u32| {
-        let mut build = Build::new(1);
-        build.step(0, 0, 100).thread(1);
-        build.polls(&[(0, 50, 0, 2), (90, 100, 1, 1)]);
-        build.span(1, "fetch", 0, 20).thread(3);
-        build.0.spans.last_mut().unwrap().process = process;
-        build.polls(&[(0, 20, 3, 2)]);
-        build.span(1, "forward", 20, 40).thread(3);
-        let summary = summarise([&build.trace()]);
-        summary.section("step/forward").unwrap().in_mode(Mode::Train).unwrap().driving_ns
-    };
-    assert_eq!((driving(0), driving(1)), (20, 0));
-}
-
-#[test]
-fn what_a_section_that_drives_runs_on_another_thread_is_its_own() {
-    // The step does not say when it was polled; the section that it runs, begun on its thread, does.
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    build.span(1, "train", 0, 100).thread(1).figure(Figure::IdleNs, 20);
-    build.polls(&[(0, 40, 1, 1), (60, 100, 2, 1)]);
-    build.span(2, "forward", 60, 100).thread(2);
-    build.span(2, "load_batch", 0, 100).thread(3);
-    let summary = summarise([&build.trace()]);
-    let driving = |path: &str| summary.section(path).unwrap().in_mode(Mode::Train).unwrap().driving_ns;
-    assert_eq!((driving("step/train/forward"), driving("step/train/load_batch")), (40, 0));
 }
