@@ -223,34 +223,6 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_steps_have_their_endings() {
-        let told = [3, 10, 11, 12, 13, 21, 22, 101, 112, 1_000].map(every_step);
-        let expected = ["3rd", "10th", "11th", "12th", "13th", "21st", "22nd", "101st", "112th", "1,000th"];
-        assert_eq!(told, expected.map(|number| format!("every {number} step")));
-    }
-
-    #[test]
-    fn long_durations_fit_a_column_of_a_table() {
-        let second = 1_000_000_000;
-        let cases = [
-            (999, "999ns"),
-            (12_345, "12.3µs"),
-            (59_940 * second / 1_000, "59.9s"),
-            (3_599 * second, "59m59s"),
-            (3_600 * second - 1, "1h00m"),
-            (86_399 * second, "23h59m"),
-            (86_399 * second + second / 2, "1d00h"),
-            (999 * 86_400 * second + 86_399 * second, "999d23h"),
-            (1_000 * 86_400 * second, "1000d"),
-            (u64::MAX, "213503d"),
-        ];
-        for (ns, text) in cases {
-            assert_eq!(short_duration(ns), text, "{ns}");
-            assert!(text.chars().count() <= 7, "{text}");
-        }
-    }
-
-    #[test]
     fn bytes_read_well() {
         let cases = [
             (0, "0 B"),
