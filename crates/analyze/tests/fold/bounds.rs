@@ -48,19 +48,6 @@ fn instances_that_are_left_out_are_in_the_sections_only() {
 }
 
 #[test]
-fn a_long_run_has_as_many_points_as_are_allowed() {
-    let mut partial = with(Bounds { points: 100, ..Bounds::default() });
-    for i in 0..1_000u64 {
-        partial.add(&bare_step(i, i as i64, i * 100, i * 100 + 50));
-    }
-    let summary = partial.finish(None);
-    let series = summary.series_of(Mode::Train).unwrap();
-    assert_eq!((series.shift, series.points.len()), (4, 63));
-    assert_eq!(series.points.iter().map(|point| point.count).sum::<u64>(), 1_000);
-    assert_eq!(series.points[1].step, 16);
-}
-
-#[test]
 fn a_partial_does_not_grow_with_the_number_of_steps() {
     let size = |count: u64| {
         let mut partial = with(Bounds { points: 256, ..Bounds::default() });

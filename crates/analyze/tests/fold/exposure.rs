@@ -152,28 +152,6 @@ fn a_step_that_waits_for_another_thread_is_in_what_runs_there() {
     assert_eq!(exposed(build), ([("communication".into(), 50), ("forward".into(), 40)].into(), 10));
 }
 
-#[test]
-fn who_synchronizes_is_in_what_it_waits_for() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    build.span(1, "barrier", 0, 60).thread(1);
-    build.span(2, "decode", 5, 50).thread(2).phase(Phase::Preprocessing);
-    build.span(1, "optimizer", 60, 100).thread(1);
-    // Of a lower class than what waits for it.
-    build.span(4, "log", 60, 80).thread(2).phase(Phase::Io);
-    let expected = [("preprocessing".into(), 45), ("optimizer".into(), 40), ("synchronization".into(), 15)];
-    assert_eq!(exposed(build), (expected.into(), 0));
-}
-
-#[test]
-fn a_wait_for_data_stays_one() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    build.span(1, "next_batch", 0, 60).thread(1);
-    build.span(2, "decode", 0, 55).thread(2).phase(Phase::Preprocessing);
-    assert_eq!(exposed(build), ([("data_wait".into(), 60)].into(), 40));
-}
-
 /// A step whose thread is in `name` from 300 to 900 µs while another one's section, below the step as well, is in `all_reduce`.
 /// The thread used a processor for 500 µs in all.
 fn beside(name: &str, all_reduce_us: (u64, u64), cpu_us: Option<i64>) -> Build {
