@@ -168,6 +168,67 @@ PLACE_OF = """
     };
 """
 
+# Words of plots that are too small to be read, or outside of the screen.
+LOST = """
+    const wide = document.documentElement.clientWidth;
+    return [...document.querySelectorAll('svg.plot text, #waterfall-graph .box, #waterfall-graph .lane')]
+        .filter(one => one.getBoundingClientRect().width > 0)
+        .map(one => [one.textContent, one.getBoundingClientRect(), parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1)])
+        .filter(([, box, size]) => size < 10 || box.left < -1 || box.right > wide + 1)
+        .map(([text, box, size]) => [text, box.left, box.right, size]);
+"""
+
+# Of each phase, where it is drawn, and in which colour.
+COLORS = """
+    const seen = {};
+    const add = (phase, place, color) => { (seen[phase || '(no phase)'] ??= []).push([place, color]); };
+    const fill = (svg) => getComputedStyle(svg.querySelector('rect')).fill;
+    for (const cell of document.querySelectorAll('#phases tbody th')) {
+        if (!cell.querySelector('.key')) continue;
+        add(cell.textContent.trim(), 'table', fill(cell.querySelector('.key')));
+        add(cell.textContent.trim(), 'table', fill(cell.nextElementSibling.querySelector('.bar')));
+    }
+    for (const part of document.querySelectorAll('#phases svg.stack rect')) {
+        add(part.textContent.replace(/ [^ ]+ %$/, '').replace(/ <$/, ''), 'table', getComputedStyle(part).fill);
+    }
+    for (const word of document.querySelectorAll('#plot-phases figcaption .word')) add(word.textContent.trim(), 'plot', fill(word));
+    const phases = {};
+    for (const row of document.querySelectorAll('#section-table tbody tr')) (phases[row.dataset.path.split('/').pop()] ??= new Set()).add(row.dataset.phase);
+    const graph = document.querySelector('#flame-graph');
+    const boxes = () => {
+        for (const box of graph.querySelectorAll('.box')) {
+            const [phase, ...others] = phases[box.title.split(', ')[0]] ?? ['', ''];
+            if (!others.length) add(phase, 'flame', getComputedStyle(box).backgroundColor);
+        }
+    };
+    boxes();
+    const home = graph.querySelector('.box').title.split(', ')[0];
+    // Boxes that are too narrow are on pages of their own, below each section that has some.
+    for (let from = 0; from < graph.querySelectorAll('.more').length; from += 1) {
+        for (let more = graph.querySelectorAll('.more')[from], pages = 0; more && pages < 9; more = graph.querySelector('.more'), pages += 1) {
+            more.click();
+            boxes();
+        }
+        graph.querySelector('.box').dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+        [...graph.querySelectorAll('.box')].find((box) => box.title.startsWith(`${home}, `)).click();
+    }
+    for (const box of document.querySelectorAll('#waterfall-graph .box')) {
+        add(/, phase ([^,]*)/.exec(box.title)?.[1], 'waterfall', getComputedStyle(box).backgroundColor);
+    }
+    return seen;
+"""
+
+
+def without_data(page, report):
+    """Bytes of the page that are not the run's own: its data, and the names of its sections wherever they stand."""
+    text = page.read_text()
+    start = text.index('id="data">')
+    text = text[:start] + text[text.index("</script>", start):]
+    names = {name for section in report["sections"] for name in section["path"].split("/") if len(name) > 8}
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, "")
+    return len(text.encode())
+
 
 def checked(window, source):
     """What the checker finds on the page that is open, all of it unfolded."""

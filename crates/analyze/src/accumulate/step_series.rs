@@ -210,34 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn points_hold_as_few_steps_as_the_bound_allows() {
-        let mut series = StepSeries::default();
-        for step in 0..10 {
-            series.add(at(step), &point(step), 4);
-        }
-        // 0..10 >> 1 are 5 points, >> 2 are 3.
-        assert_eq!(series.shift, 2);
-        let sums: Vec<(u64, u64, u64)> =
-            series.points.iter().map(|(&k, p)| (k.1, p.sum_ns, p.count)).collect();
-        assert_eq!(sums, [(0, 6, 4), (1, 22, 4), (2, 17, 2)]);
-    }
-
-    #[test]
-    fn merging_takes_the_coarser_shift() {
-        let (mut fine, mut coarse) = (StepSeries::default(), StepSeries::default());
-        fine.add(at(9), &point(1), 4);
-        for step in 0..10 {
-            coarse.add(at(step), &point(1), 4);
-        }
-        let mut other = coarse.clone();
-        other.merge(&fine, 4);
-        fine.merge(&coarse, 4);
-        assert_eq!(fine.shift, 2);
-        assert_eq!(fine.points, other.points);
-        assert_eq!(fine.points[&(0, 2)].count, 3);
-    }
-
-    #[test]
     fn of_many_epochs_the_last_ones_go_together() {
         let mut series = StepSeries::default();
         for epoch in 0..1_000 {
@@ -263,26 +235,6 @@ mod tests {
             keys.len() <= bound || steps.is_sorted() && numbers <= bound && keys.len() <= 9 * bound
         };
         (0..).find(fits).unwrap()
-    }
-
-    #[test]
-    fn numbers_that_run_on_through_many_epochs_are_told_apart() {
-        // 2,000 epochs of 20 steps, which are not more than 100 points by number.
-        let places: Vec<(u64, u64)> = (0..40_000).map(|step| (step / 20, step)).collect();
-        let mut series = StepSeries::default();
-        for &(epoch, step) in &places {
-            series.add(StepIndex { epoch: Some(epoch), step }, &point(1), 256);
-        }
-        assert_eq!((series.shift, least_shift(&places, 256)), (8, 8));
-        let numbers: BTreeSet<u64> = series.points.keys().map(|key| key.1).collect();
-        assert_eq!(
-            (numbers.len(), series.points.values().map(|point| point.count).sum::<u64>()),
-            (157, 40_000)
-        );
-        // One that is below those of the epoch before: they begin anew.
-        series.add(StepIndex { epoch: Some(1_000), step: 0 }, &point(1), 256);
-        assert_eq!(series.shift, least_shift(&[places.as_slice(), &[(1_000, 0)]].concat(), 256));
-        assert_eq!(series.shift, 15);
     }
 
     proptest! {

@@ -135,17 +135,4 @@ mod tests {
         all.sort();
         assert_eq!(all, ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7"]);
     }
-
-    #[test]
-    fn words_of_users_have_colors_of_their_own() {
-        let words = ["alpha", "beta", "gamma", "delta", "epsilon"].map(|word| PhaseName::Custom(word.into()));
-        let four = Palette::from_phases(words.iter().take(4));
-        let mut classes: Vec<String> = words.iter().take(4).map(|word| four.class(word.as_str())).collect();
-        classes.sort();
-        assert_eq!(classes, ["u0", "u1", "u2", "u3"]);
-        // Of more than there are colours, some share one.
-        let five = Palette::from_phases(words.iter());
-        assert!(words.iter().all(|word| five.class(word.as_str()).starts_with('u')));
-        assert_eq!(five.class("never seen"), NO_PHASE);
-    }
 }

@@ -80,17 +80,6 @@ proptest! {
 }
 
 #[test]
-fn the_same_step_twice_is_one_whatever_comes_first() {
-    let step = record(1, 10);
-    for (a, b) in [(3, 4), (4, 3)] {
-        let mut examples = Exemplars::default();
-        examples.add(&step, example(a));
-        examples.add(&step, example(b));
-        assert_eq!(examples.kept[&step].spans_in_step, 3);
-    }
-}
-
-#[test]
 fn what_is_out_of_bounds_is_not_taken_over() {
     let mut theirs = Exemplars::default();
     let names = vec!["x".repeat(EXAMPLE_BYTES + 1).into()];

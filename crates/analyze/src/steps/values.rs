@@ -155,14 +155,4 @@ mod tests {
         let track = &values.tracks["loss"];
         assert_eq!((track.not_finite, track.points.points.len()), (2, 1));
     }
-
-    #[test]
-    fn the_smallest_names_are_kept() {
-        let mut values = Values::default();
-        for name in ["c", "a", "b"] {
-            values.add(name, 1.0, said(1), 2, 8);
-        }
-        assert_eq!(values.tracks.keys().map(|name| &**name).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(values.is_cut);
-    }
 }

@@ -1,9 +1,9 @@
 //! Loaders and waits.
 
 use stepscope_core::{Mode, Phase, SectionKind};
-use stepscope_model::{Figure, Trace};
+use stepscope_model::Figure;
 
-use crate::build::{Build, fold, process, summarise};
+use crate::build::{Build, fold, summarise};
 
 #[test]
 fn loaders_are_known_by_their_batches() {
@@ -41,58 +41,6 @@ fn loaders_are_known_by_their_batches() {
     assert!(summary.modes.is_empty());
 }
 
-/// Batches of 10 ns by threads that begin anew each pass of 100 ns, of which 60 are loaded in.
-fn passes(rank: i64, threads: i64, every_ns: u64) -> Vec<Trace> {
-    let mut traces = Vec::new();
-    for pass in 0..10 {
-        for thread in 0..threads {
-            for start in (0..60).step_by(every_ns as usize) {
-                let number = (rank as u64) << 32 | traces.len() as u64;
-                let start = pass * 100 + start;
-                let mut build = Build::of(number, &process(rank));
-                build
-                    .span(0, "load_batch", start, start + 10)
-                    .kind(SectionKind::Batch)
-                    .thread(pass as i64 * 100 + thread);
-                traces.push(build.trace());
-            }
-        }
-    }
-    traces
-}
-
-#[test]
-fn threads_that_are_started_anew_are_as_many_as_there_are_at_once() {
-    let summary = summarise(&passes(0, 2, 10));
-    let loader = &summary.batches.loaders[0];
-    assert_eq!((loader.workers.len(), loader.workers_at_once), (20, Some(2)));
-    // All the time that there are any, and so after warm-up.
-    assert_eq!(
-        (loader.utilisation, loader.after_warmup.and_then(|then| then.utilisation)),
-        (Some(1.0), Some(1.0))
-    );
-    assert_eq!(loader.slowest, None);
-}
-
-#[test]
-fn of_several_processes_the_slowest_is_known() {
-    // Three threads with two batches in three times 10 ns, and one that makes one after the other.
-    let traces = [passes(0, 3, 20), passes(1, 3, 20), passes(2, 1, 10), passes(3, 3, 20)].concat();
-    let summary = summarise(&traces);
-    let loader = &summary.batches.loaders[0];
-    // (3 · 3 · 50 + 60) / (3 · 50 + 60), a pass.
-    assert_eq!((loader.workers.len(), loader.workers_at_once), (100, Some(2)));
-    let slowest = loader.slowest.unwrap();
-    assert_eq!((slowest.rank, slowest.workers_at_once), (Some(2), 1));
-    assert_eq!((slowest.after_warmup.produce_mean_ns, slowest.after_warmup.utilisation), (10, Some(1.0)));
-    // Alike.
-    let summary = summarise(&[passes(0, 3, 20), passes(1, 3, 20)].concat());
-    assert_eq!(
-        (summary.batches.loaders[0].workers_at_once, summary.batches.loaders[0].slowest),
-        (Some(3), None)
-    );
-}
-
 #[test]
 fn who_waits_for_a_place_in_the_queue_waits_for_the_trainer() {
     let batch = |number: u64, thread: i64, (start, end): (u64, u64), waited: Option<i64>| {
@@ -122,22 +70,6 @@ fn who_waits_for_a_place_in_the_queue_waits_for_the_trainer() {
 }
 
 #[test]
-fn loaders_that_sleep_do_not_compute() {
-    let batch = |number: u64, cpu_ns: Option<i64>| {
-        let mut build = Build::new(number);
-        let span = build.span(0, "load_batch", number * 100, number * 100 + 60).kind(SectionKind::Batch);
-        if let Some(cpu_ns) = cpu_ns {
-            span.figure(Figure::CpuNs, cpu_ns);
-        }
-        build.trace()
-    };
-    let computing_ns = |traces: &[_]| summarise(traces).batches.loaders[0].computing_ns;
-    assert_eq!(computing_ns(&[batch(1, Some(5)), batch(2, Some(0))]), 5);
-    // What nobody measured is taken to be work.
-    assert_eq!(computing_ns(&[batch(1, Some(5)), batch(2, None)]), 65);
-}
-
-#[test]
 fn waits_carry_what_their_batches_took() {
     let mut build = Build::new(1);
     build.step(7, 0, 1_000).thread(1);
@@ -157,69 +89,6 @@ fn waits_carry_what_their_batches_took() {
     assert_eq!((summary.waits.queue.count, summary.waits.queue.max), (1, Some(0)));
     assert_eq!(summary.waits.depth.p50, Some(1));
     assert_eq!(summary.series_of(Mode::Train).unwrap().points[0].wait_ns, 100);
-}
-
-#[test]
-fn an_asynchronous_wait_takes_as_long_as_nothing_else_runs() {
-    // Open all over the step, which computes meanwhile; polled at both ends, and awaited from 80 to 95.
-    let step = |is_async: bool, thread: i64| {
-        let mut build = Build::new(1);
-        build.step(7, 0, 100).thread(1);
-        let wait = build.span(1, "data_wait", 0, 100).thread(thread).figure(Figure::BatchProduceNs, 40);
-        if is_async {
-            wait.figure(Figure::IdleNs, 90);
-            build.polls(&[(0, 5, thread, 1), (95, 100, thread, 1)]);
-        }
-        let loader = build.0.push_text("images");
-        build.0.spans[1].loader = loader;
-        // A part of it, and what it goes on beside.
-        build.span(2, "recv", 85, 95).thread(thread).phase(Phase::Io);
-        build.span(1, "forward", 5, 80).thread(1).phase(Phase::Forward);
-        build
-    };
-    let waited = |build: Build| {
-        let summary = summarise([&build.trace()]);
-        let [loader] = &summary.batches.loaders[..] else { panic!("one loader") };
-        let held_ns: Vec<u64> = loader.held_up.iter().map(|row| row.total_ns).collect();
-        let point_ns = summary.series_of(Mode::Train).unwrap().points[0].wait_ns;
-        assert_eq!(summary.waits.wait.total, point_ns);
-        (loader.waits.wait.total, held_ns, point_ns)
-    };
-    assert_eq!(waited(step(true, 1)), (25, vec![25], 25));
-    assert_eq!(waited(step(false, 1)), (100, vec![100], 100));
-    // Of what other threads waited nobody knows what ran there meanwhile; nor of a step that was not read whole.
-    assert_eq!(waited(step(true, 2)), (100, vec![], 0));
-    let mut lossy = step(true, 1);
-    lossy.0.spans[0].set_figure(Figure::TraceDropped, 1);
-    assert_eq!(waited(lossy), (100, vec![100], 100));
-}
-
-#[test]
-fn a_wait_between_steps_can_name_its_step() {
-    let mut wait = Build::new(1);
-    wait.span(0, "data_wait", 0, 70).thread(1).figure(Figure::Step, 3);
-    let mut step = Build::new(2);
-    step.step(3, 100, 200).thread(1);
-    let summary = summarise(&[wait.trace(), step.trace()]);
-    let points = &summary.series_of(Mode::Train).unwrap().points;
-    assert_eq!(
-        points.iter().map(|point| (point.step, point.count, point.wait_ns)).collect::<Vec<_>>(),
-        [(3, 1, 70)]
-    );
-}
-
-#[test]
-fn loaders_with_names_are_told_apart() {
-    let batch = |number: u64, loader: &str| {
-        let mut build = Build::new(number);
-        build.span(0, "batch", number * 100, number * 100 + 60).kind(SectionKind::Batch);
-        let name = build.0.push_text(loader);
-        build.0.spans[0].loader = name;
-        build.trace()
-    };
-    let summary = summarise(&[batch(1, "train"), batch(2, "validation"), batch(3, "train")]);
-    let loaders = summary.batches.loaders.iter().map(|row| (row.name.as_str(), row.produce.count));
-    assert_eq!(loaders.collect::<Vec<_>>(), [("train", 2), ("validation", 1)]);
 }
 
 #[test]
@@ -263,50 +132,6 @@ fn waits_go_to_the_loader_that_they_name() {
     assert_eq!(rows, [("masks", 3, 537, Some(400), masks), ("train", 2, 111, Some(400), train)]);
     assert_eq!(summary.batches.loaders[1].held_up_ns(Mode::Train), 111);
     assert_eq!((summary.waits.wait.count, summary.waits.wait.total), (5, 691));
-}
-
-#[test]
-fn waits_of_a_run_are_those_of_threads_that_drive_steps() {
-    // A decoder waits for a reader, inside of its batches or before them; the training thread in steps, between them, and
-    // in a batch of its own.
-    let wait = |number: u64, is_in_batch: bool, thread: i64, wait_ns: u64| {
-        let mut build = Build::new(number);
-        if is_in_batch {
-            build.span(0, "batch", 0, 500).kind(SectionKind::Batch).thread(thread);
-        }
-        build
-            .span(is_in_batch.into(), "data_wait", 0, wait_ns)
-            .thread(thread)
-            .figure(Figure::BatchProduceNs, 1_000 * wait_ns as i64)
-            .figure(Figure::BatchQueueNs, 0);
-        build.trace()
-    };
-    let others = [wait(1, true, 2, 3), wait(2, false, 2, 5), wait(3, false, 1, 7), wait(4, true, 1, 11)];
-    let mut step = Build::new(5);
-    step.step(7, 1_000, 2_000).thread(1);
-    step.span(1, "data_wait", 1_000, 1_100)
-        .thread(1)
-        .figure(Figure::BatchProduceNs, 100_000)
-        .figure(Figure::BatchQueueNs, 0);
-    let step = [step.trace()];
-    let figures = |of: &[&[_]]| {
-        let mut merged = fold([]);
-        of.iter().for_each(|&traces| merged.merge(&fold(traces)));
-        let summary = merged.finish(None);
-        let parts = summary.critical_path.and_then(|path| path.waits);
-        let waits = &summary.waits;
-        (
-            waits.wait.count,
-            waits.wait.total,
-            waits.produce.total,
-            parts.map(|parts| (parts.waits, parts.making_ns)),
-        )
-    };
-    for order in [[&others[..], &step[..]], [&step[..], &others[..]]] {
-        assert_eq!(figures(&order), (3, 118, 118_000, Some((3, 118))));
-    }
-    // Where nothing is a step nobody knows who trains.
-    assert_eq!(figures(&[&others]), (4, 26, 26_000, None));
 }
 
 #[test]

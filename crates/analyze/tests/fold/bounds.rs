@@ -1,11 +1,8 @@
 //! What happens at each bound.
 
-use std::sync::Arc;
-
 use stepscope_analyze::summary::Limit;
 use stepscope_analyze::{Bounds, Config, Partial};
 use stepscope_core::Mode;
-use stepscope_model::Resource;
 
 use crate::build::{Build, bare_step, process};
 
@@ -35,36 +32,6 @@ fn too_many_paths_are_cut_and_it_is_said() {
 }
 
 #[test]
-fn too_many_names_of_roots_are_one_path() {
-    let mut partial = with(Bounds { paths: 4, ..Bounds::default() });
-    for i in 0..6u64 {
-        let mut build = Build::new(i);
-        build.span(0, &format!("request {i}"), 0, 10);
-        build.span(1, "inner", 0, 5);
-        partial.add(&build.trace());
-    }
-    let summary = partial.finish(None);
-    assert_eq!(summary.limits, [Limit::PathsCut { depth: 0 }]);
-    let row = summary.section("(other)").unwrap();
-    assert_eq!((row.stats.count, row.stats.total, row.collapsed_calls), (6, 60, 6));
-    assert_eq!(row.self_ns, Some(60));
-}
-
-#[test]
-fn the_runs_with_the_largest_ids_are_kept() {
-    let mut partial = with(Bounds { runs: 2, ..Bounds::default() });
-    for id in ["b", "c", "a", "d"] {
-        let resource = Arc::new(Resource { run_id: id.into(), ..Resource::default() });
-        let mut build = Build::of(1, &resource);
-        build.step(0, 0, 10);
-        partial.add(&build.trace());
-    }
-    let summary = partial.finish(None);
-    assert_eq!(summary.limits, [Limit::RunsLeftOut]);
-    assert_eq!((summary.run.id.as_str(), summary.other_runs[0].run.id.as_str()), ("d", "c"));
-}
-
-#[test]
 fn instances_that_are_left_out_are_in_the_sections_only() {
     let mut partial = with(Bounds { instances: 2, ..Bounds::default() });
     for rank in [1, 2, 0, 3] {
@@ -78,19 +45,6 @@ fn instances_that_are_left_out_are_in_the_sections_only() {
     assert_eq!(summary.mode(Mode::Train).unwrap().all.count, 2);
     let ranks: Vec<Option<i64>> = summary.instances.iter().map(|row| row.resource.rank).collect();
     assert_eq!(ranks, [Some(2), Some(3)]);
-}
-
-#[test]
-fn a_long_run_has_as_many_points_as_are_allowed() {
-    let mut partial = with(Bounds { points: 100, ..Bounds::default() });
-    for i in 0..1_000u64 {
-        partial.add(&bare_step(i, i as i64, i * 100, i * 100 + 50));
-    }
-    let summary = partial.finish(None);
-    let series = summary.series_of(Mode::Train).unwrap();
-    assert_eq!((series.shift, series.points.len()), (4, 63));
-    assert_eq!(series.points.iter().map(|point| point.count).sum::<u64>(), 1_000);
-    assert_eq!(series.points[1].step, 16);
 }
 
 #[test]

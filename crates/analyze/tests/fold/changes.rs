@@ -3,7 +3,7 @@
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{ChangeKind, PhaseName};
 use stepscope_core::{Mode, Phase};
-use stepscope_model::{Figure, Trace};
+use stepscope_model::Trace;
 
 use crate::build::{Build, fold, summarise};
 
@@ -91,28 +91,6 @@ fn the_section_of_the_phase_that_moved_most_is_named() {
 }
 
 #[test]
-fn order_and_parts_change_nothing() {
-    let traces = slower();
-    let expected = summarise(&traces).changes;
-    assert_eq!(summarise(traces.iter().rev()).changes, expected);
-    let (even, odd): (Vec<&Trace>, Vec<&Trace>) = traces.iter().partition(|trace| trace.id[15] % 2 == 0);
-    let (mut one, mut other) = (fold(even.iter().copied()), fold(odd.iter().copied()));
-    one.merge(&fold(odd.iter().copied()));
-    other.merge(&fold(even.iter().copied()));
-    assert_eq!((one.finish(None).changes, other.finish(None).changes), (expected.clone(), expected));
-}
-
-#[test]
-fn modes_are_apart_and_equal_steps_change_nowhere() {
-    let mut traces = slower();
-    traces.extend((301..=500).map(|number| step(number, Mode::Eval, 2_000)));
-    let summary = summarise(&traces);
-    assert_eq!(told(&summary), [(Mode::Train, ChangeKind::Sudden, 1, 181, 300)]);
-    let steady: Vec<Trace> = (1..=300).map(|number| step(number, Mode::Train, 150)).collect();
-    assert_eq!(told(&summarise(&steady)), []);
-}
-
-#[test]
 fn steps_that_grow_are_a_gradual_change_of_their_phase() {
     // From 750 to 1,349 µs and the noise.
     let traces: Vec<Trace> = (0..300).map(|number| step(number, Mode::Train, 150 + 2 * number)).collect();
@@ -126,116 +104,4 @@ fn steps_that_grow_are_a_gradual_change_of_their_phase() {
     // Of the first level and the last one.
     let by = change.after_ns - change.before_ns;
     assert!((cause.after_ns - cause.before_ns).abs_diff(by) < 20 * US, "{change:?}");
-}
-
-/// Evenly spread from 0 to `below`, at random.
-fn random(seed: u64, number: u64, below: u64) -> u64 {
-    let mut hash = (number ^ seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    hash ^= hash >> 32;
-    (hash.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) % below
-}
-
-/// As [`step`]; before it its thread waits for input.
-fn fed(number: u64, preparing_us: u64, input_before_ns: u64) -> Trace {
-    let mut trace = step(number, Mode::Train, preparing_us);
-    let input_before_ns = i64::try_from(input_before_ns).unwrap();
-    for span in trace.spans.iter_mut().filter(|span| span.parent.is_none()) {
-        span.set_figure(Figure::InputBeforeNs, input_before_ns);
-    }
-    trace
-}
-
-/// 300 steps that wait for 20 µs before they begin, from 181 on for 6 ms.
-fn starved() -> Vec<Trace> {
-    let input = |number| if number < 181 { 20 * US } else { 6_000 * US } + random(0, number, US);
-    (1..=300).map(|number| fed(number, 150, input(number))).collect()
-}
-
-#[test]
-fn input_that_takes_longer_before_the_steps_is_a_change() {
-    let summary = summarise(&starved());
-    assert_eq!(told(&summary), [(Mode::Train, ChangeKind::Sudden, 1, 181, 300)]);
-    let change = &summary.changes[0];
-    let off = |ns: u64, expected: u64| ns.abs_diff(expected) < US;
-    assert!(off(change.before_ns, 776 * US) && off(change.after_ns, 6_756 * US), "{change:?}");
-    assert!(change.has_input());
-    let alone = change.duration_before_ns.zip(change.duration_after_ns).unwrap();
-    assert!(off(alone.0, 756 * US) && off(alone.1, 756 * US), "{change:?}");
-    assert_eq!(change.of_steps_alone(), None);
-    let cause = change.cause.as_ref().unwrap();
-    assert_eq!(
-        (&cause.phase, cause.is_between, &cause.section),
-        (&Some(PhaseName::Known(Phase::DataWait)), true, &None)
-    );
-    assert!(off(cause.before_ns, 20 * US) && off(cause.after_ns, 6_000 * US), "{cause:?}");
-    assert!(off(cause.step_before_ns, 776 * US) && off(cause.step_after_ns, 6_756 * US), "{cause:?}");
-    assert!(cause.explains(0.5) && (cause.share() - 1.0).abs() < 0.01, "{cause:?}");
-    // In any order and in parts.
-    let traces = starved();
-    assert_eq!(summarise(traces.iter().rev()).changes, summary.changes);
-    let (one, other) = traces.split_at(100);
-    let mut merged = fold(other);
-    merged.merge(&fold(one));
-    let merged = merged.finish(None);
-    assert_eq!((&merged.changes, &merged.series), (&summary.changes, &summary.series));
-}
-
-#[test]
-fn points_say_the_input_before_their_steps_where_a_step_says_it() {
-    let mut traces = starved();
-    traces.push(step(301, Mode::Train, 150));
-    let summary = summarise(&traces);
-    let points = &summary.series[0].points;
-    assert_eq!(points[0].input_before_ns, Some(20 * US + random(0, 1, US)));
-    assert_eq!(points[0].taken_ns(), points[0].duration_sum_ns + 20 * US + random(0, 1, US));
-    assert_eq!((points[300].step, points[300].input_before_ns), (301, None));
-    assert_eq!(points[300].taken_ns(), points[300].duration_sum_ns);
-    let phases = &summary.phase_series[0].points;
-    assert_eq!(phases.iter().map(|point| point.steps).sum::<u64>(), 301);
-    let of = |inputs: Vec<Option<u64>>| inputs.into_iter().flatten().sum::<u64>();
-    assert_eq!(
-        of(phases.iter().map(|point| point.input_before_ns).collect()),
-        of(points.iter().map(|point| point.input_before_ns).collect())
-    );
-    let plain = summarise(&slower());
-    assert!(!plain.series[0].says_input() && plain.series[0].mean_input_ns(0).is_none());
-    assert_eq!((plain.changes[0].duration_before_ns, plain.changes[0].has_input()), (None, false));
-}
-
-#[test]
-fn waits_in_the_steps_and_before_them_are_two_causes() {
-    // Longer in the step by 4 ms, and before it by 3 ms.
-    let step = |number: u64| {
-        let (start, is_slow) = (number * 20_000_000, number >= 181);
-        let waiting = if is_slow { 5_000 * US } else { 1_000 * US };
-        let mut build = Build::new(number + 1);
-        let before_ns = if is_slow { 3_100_000 } else { 100_000 };
-        let end = start + waiting + 600 * US + random(1, number, 13 * US);
-        build.step(number as i64, start, end).thread(1).figure(Figure::InputBeforeNs, before_ns);
-        build.span(1, "data_wait", start, start + waiting).phase(Phase::DataWait).thread(1);
-        build.trace()
-    };
-    let summary = summarise(&(1..=300).map(step).collect::<Vec<_>>());
-    let cause = summary.changes[0].cause.as_ref().unwrap();
-    assert_eq!((&cause.phase, cause.is_between), (&Some(PhaseName::Known(Phase::DataWait)), false));
-    assert_eq!((cause.before_ns, cause.after_ns), (1_000 * US, 5_000 * US));
-    assert!((cause.share() - 4.0 / 7.0).abs() < 0.01, "{cause:?}");
-    let alone = summary.changes[0].of_steps_alone().unwrap();
-    assert!(alone.after_ns.abs_diff(5_606 * US) < 2 * US, "{alone:?}");
-}
-
-#[test]
-fn input_that_keeps_its_level_or_makes_good_what_steps_take_is_no_change() {
-    for seed in 0..20 {
-        // Little, as much as the steps, ten times as much.
-        let below = [20, 700, 7_000][seed as usize % 3] * US;
-        let varying = |number: u64| fed(number, 150, random(seed, number, below));
-        assert_eq!(told(&summarise(&(0..400).map(varying).collect::<Vec<_>>())), [], "{seed}");
-        // A loader that makes a batch in 2 ms: the longer a step takes, the less the next one waits.
-        let behind = |number: u64| {
-            let preparing_us = if number < 181 { 150 } else { 300 };
-            fed(number, preparing_us, 1_100 * US - preparing_us * US + random(seed, number, 200 * US))
-        };
-        assert_eq!(told(&summarise(&(1..=300).map(behind).collect::<Vec<_>>())), [], "{seed}");
-    }
 }

@@ -6,7 +6,7 @@ use stepscope_analyze::report::{Reading, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{Coverage, Shortfall};
 use stepscope_analyze::{Partial, Summary};
-use stepscope_core::{LossReason, Mode, SectionKind, metric};
+use stepscope_core::{LossReason, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, Resource, SectionValue, Trace};
 
 use crate::build::{Build, fold, process};
@@ -16,21 +16,13 @@ const SPANS: u64 = 3;
 
 /// Step `number`, half of it a wait. `dropped` of its spans are not there, and its root says so.
 fn step(number: u64, resource: &Arc<Resource>, dropped: u64) -> Trace {
-    step_leaving_out(number, resource, dropped, None)
-}
-
-/// As [`step`], with a root that tells of sections left out on purpose.
-fn step_leaving_out(number: u64, resource: &Arc<Resource>, dropped: u64, left_out: Option<i64>) -> Trace {
     let start = number * 1_000;
     let mut build = Build::of(number, resource);
-    let root = build
+    build
         .step(number as i64, start, start + 100)
         .thread(1)
         .figure(Figure::TraceSpans, (SPANS - dropped) as i64)
         .figure(Figure::TraceDropped, dropped as i64);
-    if let Some(sections) = left_out {
-        root.figure(Figure::TraceLeftOut, sections);
-    }
     if dropped < 2 {
         build.span(1, "forward", start + 50, start + 100).thread(1);
     }
@@ -102,22 +94,6 @@ fn verdict(summary: &Summary) -> String {
 }
 
 #[test]
-fn a_discarded_step_is_no_step() {
-    let resource = process(0);
-    let mut traces: Vec<Trace> = (0..99).map(|number| step(number, &resource, 0)).collect();
-    let mut build = Build::of(99, &resource);
-    build.span(0, "step", 99_000, 99_050).thread(1);
-    traces.extend([build.trace(), end(&resource)]);
-    let mut partial = fold(&traces);
-    counts(&mut partial, &resource, 100);
-    let summary = partial.finish(None);
-    let found = summary.coverage;
-    assert_eq!((found.recorded_steps, found.read_steps, found.whole_steps), (Some(99), 99, 99));
-    assert_eq!((found.unread_because, found.parts_because), (None, None));
-    assert_eq!(notes(&summary), Vec::<String>::new());
-}
-
-#[test]
 fn a_whole_run_has_nothing_to_note() {
     let summary = run(all(), |_, _| {});
     let whole = Coverage {
@@ -158,110 +134,6 @@ fn thinned_steps_are_told_with_the_bound_to_raise() {
         verdict(&roots)
     );
     assert!(!verdict(&roots).contains("detailed"));
-}
-
-#[test]
-fn sampled_steps_are_not_lost() {
-    let summary = run(all().step_by(4), |partial, resource| exported(partial, resource, "otlp", 301));
-    assert_eq!(summary.coverage.partly_read(), Some((25, 100)));
-    assert_eq!(summary.coverage.unread_because, Some(Shortfall::NotRead));
-    assert_eq!(summary.coverage.partly_whole(), None);
-    assert_eq!((summary.losses.absent, summary.lost_spans()), (Some(225), 0));
-    assert_eq!(lost(&summary), None);
-    let [note] = notes(&summary).try_into().unwrap();
-    assert!(note.starts_with("25 of 100 steps were read. The others are not in this input"), "{note}");
-}
-
-#[test]
-fn the_oldest_files_are_told_with_the_bound_to_raise() {
-    let summary = run(all().skip(40), |partial, resource| {
-        exported(partial, resource, "directory", 181);
-        dropped(partial, resource, "directory", LossReason::SizeBound, 120);
-    });
-    assert_eq!(summary.coverage.unread_because, Some(Shortfall::Lost(LossReason::SizeBound)));
-    assert_eq!(lost(&summary), Some(("120 spans were lost (40 % of those recorded).".into(), 40.0)));
-    let [note] = notes(&summary).try_into().unwrap();
-    assert!(note.starts_with("60 of 100 steps were read. The others went with the oldest files"), "{note}");
-}
-
-#[test]
-fn lost_sections_are_told_with_their_reason() {
-    let summary = run((0..100).map(|number| (number, 1)), |partial, resource| {
-        dropped(partial, resource, "", LossReason::RingFull, 100);
-        exported(partial, resource, "directory", 201);
-    });
-    assert_eq!(summary.coverage.parts_because, Some(Shortfall::Lost(LossReason::RingFull)));
-    let verdict = verdict(&summary);
-    assert!(verdict.starts_with("The steps lost sections on the way (ring_full)"), "{verdict}");
-    assert_eq!(lost(&summary).unwrap().0, "100 spans were lost (33 % of those recorded).");
-}
-
-#[test]
-fn at_basic_nothing_is_missing() {
-    let basic = Arc::new(Resource { level: "basic".into(), ..(*process(0)).clone() });
-    let summary = fold(&(0..100).map(|number| step(number, &basic, 2)).collect::<Vec<_>>()).finish(None);
-    assert_eq!(summary.coverage.parts_because, Some(Shortfall::Level));
-    assert_eq!(summary.coverage.partly_whole(), None);
-    assert!(verdict(&summary).ends_with("record at level `detailed`."), "{}", verdict(&summary));
-}
-
-#[test]
-fn steps_at_a_lower_level_for_a_while_are_neither_lost_nor_whole() {
-    // 60 whole steps, and 40 of which the root says that both sections have no spans.
-    let resource = process(0);
-    let lowered = |number: u64| {
-        let mut build = Build::of(number, &resource);
-        let root = build.step(number as i64, number * 1_000, number * 1_000 + 100);
-        root.figure(Figure::TraceSpans, 1).figure(Figure::TraceDropped, 0).figure(Figure::TraceLeftOut, 2);
-        build.trace()
-    };
-    let mut traces: Vec<Trace> =
-        (0..100).map(|n| if n < 60 { step(n, &resource, 0) } else { lowered(n) }).collect();
-    traces.push(end(&resource));
-    let mut partial = fold(&traces);
-    counts(&mut partial, &resource, 100);
-    dropped(&mut partial, &resource, "", LossReason::Level, 80);
-    let summary = partial.finish(None);
-    assert_eq!((summary.coverage.partly_read(), summary.coverage.partly_whole()), (None, Some((60, 100))));
-    assert_eq!(summary.coverage.parts_because, Some(Shortfall::Lost(LossReason::Level)));
-    assert_eq!((summary.losses.absent, summary.lost_spans()), (Some(80), 0));
-    assert_eq!(lost(&summary), None);
-    let [note] = notes(&summary).try_into().unwrap();
-    assert!(note.contains("the others were recorded at a lower level, without them"), "{note}");
-    assert!(note.ends_with("record at level `detailed`."), "{note}");
-    // What waits there were is known of the whole steps alone.
-    assert_eq!(summary.mode(Mode::Train).unwrap().whole_all.steps, 60);
-}
-
-#[test]
-fn at_basic_steps_that_say_so_are_whole() {
-    let basic = Arc::new(Resource { level: "basic".into(), ..(*process(0)).clone() });
-    let close = |number: u64| step_leaving_out(number, &basic, 0, Some(0));
-    let steps = (0..100).map(|number| if number < 10 { close(number) } else { step(number, &basic, 2) });
-    let summary = fold(&steps.collect::<Vec<_>>()).finish(None);
-    assert_eq!(summary.mode(Mode::Train).unwrap().whole_all.steps, 10);
-}
-
-/// A run of two sinks of which one lost everything.
-fn dead_collector(read: impl Iterator<Item = (u64, u64)>) -> Summary {
-    run(read, |partial, resource| {
-        exported(partial, resource, "directory", 301);
-        exported(partial, resource, "otlp", 0);
-        dropped(partial, resource, "otlp", LossReason::ExportFailed, 301);
-    })
-}
-
-#[test]
-fn what_a_dead_collector_lost_is_not_lost_in_the_directory() {
-    let summary = dead_collector(all());
-    assert_eq!((summary.losses.dropped_total(), summary.lost_spans()), (301, 0));
-    assert!(!summary.losses.dropped[0].is_lacking);
-    assert_eq!(lost(&summary), None);
-    let [note] = notes(&summary).try_into().unwrap();
-    assert!(note.starts_with("301 spans were lost on the way to `otlp` (export_failed)"), "{note}");
-    // Half of the directory's files were not given, which the collector has nothing to do with.
-    let half = dead_collector(all().take(50));
-    assert_eq!((lost(&half), half.coverage.unread_because), (None, Some(Shortfall::NotRead)));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Steps kept with their spans: which, with what, and the series of phases beside them. All by hand.
 
 use stepscope_analyze::summary::{Example, ExampleRole, PhaseName};
-use stepscope_analyze::{EXAMPLE_BYTES, EXAMPLE_SPANS, Summary};
-use stepscope_core::{Mode, Phase, SectionKind};
+use stepscope_analyze::{EXAMPLE_SPANS, Summary};
+use stepscope_core::{Mode, Phase};
 use stepscope_model::{Figure, Link, Trace};
 
-use crate::build::{Build, bare_step, fold, summarise};
+use crate::build::{Build, bare_step, summarise};
 
 const FIRST: ExampleRole = ExampleRole::First;
 const MEDIAN: ExampleRole = ExampleRole::Median;
@@ -41,34 +41,6 @@ fn first_median_and_slowest_are_kept() {
     assert!(off <= 8, "a sample of 16 of 40 is off by {off}");
     assert_eq!(summary.examples[3].step.trace_id, format!("{:032x}", 30));
     assert_eq!(summary.examples[3].span_id, format!("{:016x}", 1));
-}
-
-#[test]
-fn one_step_has_every_role_and_modes_are_apart() {
-    let mut eval = Build::new(2);
-    eval.step(0, 1_000, 1_100).mode(Mode::Eval);
-    let summary = summarise(&[bare_step(1, 0, 0, 100), eval.trace()]);
-    let shown: Vec<_> = summary.examples.iter().map(|row| (row.mode, row.roles.clone())).collect();
-    let all = vec![FIRST, MEDIAN, SLOWEST];
-    assert_eq!(shown, [(Mode::Train, all.clone()), (Mode::Eval, all)]);
-}
-
-#[test]
-fn warm_up_is_the_slowest_only_where_nothing_else_is() {
-    // Nine slow steps at the start: more than are kept for their slowness.
-    let traces: Vec<Trace> = (0..100)
-        .map(|n| bare_step(n, n as i64, n * 10_000, n * 10_000 + if n < 9 { 9_000 - n } else { 100 }))
-        .collect();
-    let summary = summarise(&traces);
-    assert_eq!(summary.modes[0].warmup.steps, 9);
-    let slow: Vec<_> = summary.examples.iter().filter(|row| row.roles.contains(&SLOWEST)).collect();
-    assert_eq!(slow.iter().map(|row| row.step.step.unwrap()).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    assert!(slow.iter().all(|row| row.is_warmup));
-    // With three, what comes after them is kept too.
-    let summary = summarise(traces.iter().skip(6));
-    let slow: Vec<_> = summary.examples.iter().filter(|row| row.roles.contains(&SLOWEST)).collect();
-    assert_eq!((slow.len(), slow.iter().any(|row| row.is_warmup)), (4, false));
-    assert!(summary.examples[0].is_warmup);
 }
 
 /// A step whose batch is waited for, with a thread beside it that ends first.
@@ -163,39 +135,10 @@ fn of_many_spans_the_longest_are_kept_and_the_path_stays_the_step() {
 }
 
 #[test]
-fn long_names_cost_spans() {
-    let name = "x".repeat(10_000);
-    let summary = summarise(&[wide(400, &name)]);
-    let example = &summary.examples[0];
-    // Names are cut at 256 bytes.
-    let bytes: usize = example.spans.iter().map(|span| span.name.len() + 96).sum();
-    assert!(
-        bytes <= EXAMPLE_BYTES && example.spans.len() > 80,
-        "{} spans, {bytes} bytes",
-        example.spans.len()
-    );
-}
-
-#[test]
 fn steps_that_are_not_whole_are_no_examples() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).figure(Figure::TraceSpans, 3);
     assert_eq!(summarise(&[build.trace()]).examples, []);
-}
-
-#[test]
-fn kept_steps_survive_bytes_and_a_step_in_a_span_is_one_too() {
-    let mut build = Build::new(3);
-    build.span(0, "fit", 0, 1_000);
-    build.span(1, "inner", 100, 900).kind(SectionKind::Step).figure(Figure::Step, 1);
-    let traces = [threaded(), build.foreign().trace()];
-    let partial = fold(&traces);
-    let bytes = partial.to_bytes().unwrap();
-    let back = stepscope_analyze::Partial::from_bytes(&bytes, *partial.config()).unwrap();
-    assert_eq!(back.finish(None).examples, partial.finish(None).examples);
-    let names: Vec<&str> =
-        partial.finish(None).examples.iter().map(|row| row.spans[0].name.clone().leak() as &str).collect();
-    assert_eq!(names, ["inner", "step"]);
 }
 
 #[test]
@@ -208,24 +151,4 @@ fn phases_over_steps_partition_the_steps() {
     let exposed: Vec<_> = point.exposed.iter().map(|time| (time.phase.as_str(), time.exposed_ns)).collect();
     assert_eq!(exposed, [("data_wait", 300), ("forward", 500)]);
     assert_eq!((series.points[1].total_ns, series.points[1].unattributed_ns), (70, 70));
-}
-
-#[test]
-fn a_suspended_span_says_when_it_ran() {
-    let mut build = Build::new(1);
-    build.step(0, 1_000, 2_000).thread(1);
-    build.span(1, "fetch", 1_100, 1_900).thread(1).figure(Figure::IdleNs, 500);
-    build.polls(&[(1_100, 1_200, 1, 1), (1_500, 1_650, 2, 3)]);
-    build.span(1, "forward", 1_900, 2_000).thread(1);
-    let many: Vec<_> = (0..65).map(|number| (1_910 + number, 1_911 + number, 1, 1)).collect();
-    build.span(1, "stream", 1_900, 2_000).thread(1);
-    build.polls(&many);
-    let summary = summarise(&[build.trace()]);
-    let running: Vec<_> = summary.examples[0]
-        .spans
-        .iter()
-        .map(|span| span.running.iter().map(|run| (run.offset_ns, run.duration_ns)).collect::<Vec<_>>())
-        .collect();
-    // Of more intervals than anybody writes nothing is said.
-    assert_eq!(running, [vec![], vec![(100, 100), (500, 150)], vec![], vec![]]);
 }

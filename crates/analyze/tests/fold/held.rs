@@ -1,13 +1,11 @@
 //! What sections hold over the steps, against figures worked out by hand.
 
-use std::sync::Arc;
-
 use stepscope_analyze::summary::{HeldSeries, StepNumbers};
 use stepscope_analyze::{Bounds, Config, Partial};
-use stepscope_core::{Mode, SectionKind, metric};
-use stepscope_model::{Figure, MetricPoint, Resource, SectionValue, Trace};
+use stepscope_core::{Mode, SectionKind};
+use stepscope_model::{Figure, Trace};
 
-use crate::build::{Build, SpanBuild, process, summarise};
+use crate::build::{Build, SpanBuild, summarise};
 
 /// Says what a section allocated and freed, all inside it included.
 trait Said {
@@ -72,17 +70,6 @@ fn what_is_kept_rises_and_what_another_section_frees_is_told() {
 }
 
 #[test]
-fn sections_that_make_up_for_each_other_are_one() {
-    // 10 of the 400 that the two give each other stay: parts of 810 are more than three times what they hold together.
-    let traces: Vec<Trace> = (0..3).map(|number| step(number, 10)).collect();
-    let series = series(&traces);
-    is_sum(&series);
-    let sections: Vec<_> = series.sections.iter().map(|row| (row.path.as_str(), row.with_inside)).collect();
-    assert_eq!(sections, [("step", true)]);
-    assert_eq!(held(&series, "step").unwrap(), [10, 20, 30]);
-}
-
-#[test]
 fn other_threads_count_at_the_step_in_which_they_ended() {
     let mut traces: Vec<Trace> = (0..3).map(|number| step(number, 5_000)).collect();
     // Steps end at 100, 1100 and 2100.
@@ -106,17 +93,6 @@ fn other_threads_count_at_the_step_in_which_they_ended() {
 }
 
 #[test]
-fn a_section_on_another_thread_is_no_part_of_the_one_around_it() {
-    let mut build = Build::new(0);
-    build.step(0, 0, 100).memory(30, 0).thread(1);
-    build.span(1, "writer", 10, 50).memory(500, 100).thread(2);
-    let series = series(&[build.trace()]);
-    is_sum(&series);
-    assert_eq!(held(&series, "step").unwrap(), [30]);
-    assert_eq!(held(&series, "step/writer").unwrap(), [400]);
-}
-
-#[test]
 fn runs_and_epochs_hold_what_their_steps_do_and_count_for_nothing() {
     let mut run = Build::new(5);
     run.span(0, "run", 0, 10_000).kind(SectionKind::Run).memory(9_999, 0).thread(1);
@@ -124,48 +100,6 @@ fn runs_and_epochs_hold_what_their_steps_do_and_count_for_nothing() {
     let series = series(&[run.trace(), step(0, 4_000)]);
     assert_eq!(series.total.last_bytes, 4_000);
     assert!(series.untold.is_empty());
-}
-
-/// A section outside of steps around two of them, with sums of the process or without.
-fn around(said: Option<(i64, i64)>) -> HeldSeries {
-    let resource = process(0);
-    let mut partial = Partial::new(Config::default());
-    let mut fit = Build::of(9, &resource);
-    fit.span(0, "fit", 0, 3_000).memory(8_050, 1_200).thread(1);
-    partial.add(&fit.trace());
-    [step(0, 3_400), step(1, 3_400)].iter().for_each(|trace| partial.add(trace));
-    if let Some((alloc, free)) = said {
-        let figures = [
-            (metric::SECTION_COUNT, 1),
-            (metric::SECTION_TOTAL, 3_000),
-            (metric::SECTION_MIN, 3_000),
-            (metric::SECTION_MAX, 3_000),
-            (metric::SECTION_ALLOC, 8_050),
-            (metric::SECTION_FREE, 1_200),
-            (metric::SECTION_ALLOC_COUNT, 1),
-            (metric::SECTION_SELF_ALLOC, alloc),
-            (metric::SECTION_SELF_FREE, free),
-        ];
-        for (name, value) in figures {
-            let value = SectionValue::Integer(name, value);
-            let (phase, kind) = (String::new(), String::new());
-            partial.metric(&resource, 0, 1, &MetricPoint::Section { path: "fit".into(), phase, kind, value });
-        }
-    }
-    partial.finish(None).memory.by_section.unwrap()
-}
-
-#[test]
-fn a_section_around_steps_is_told_only_where_the_sums_agree() {
-    for said in [None, Some((50, 0))] {
-        let series = around(said);
-        assert_eq!(series.untold, ["fit"], "{said:?}");
-        assert_eq!(series.total.last_bytes, 6_800);
-    }
-    // Nothing of the steps was in its figures.
-    let series = around(Some((8_050, 1_200)));
-    assert!(series.untold.is_empty());
-    assert_eq!(series.total.last_bytes, 6_800 + 6_850);
 }
 
 #[test]
@@ -178,16 +112,6 @@ fn a_part_in_a_further_trace_is_counted_once() {
     let series = series(&[first.trace(), rest.trace()]);
     assert_eq!(held(&series, "step").unwrap(), [100]);
     assert_eq!(held(&series, "step/late").unwrap(), [600]);
-}
-
-#[test]
-fn a_section_without_its_beginning_is_one_of_the_others() {
-    let mut lost = Build::new(7);
-    lost.span(0, "inner", 10, 20).memory(64, 0).thread(1);
-    lost.0.spans[0].parent = Some(99);
-    let series = series(&[step(0, 4_000), lost.trace()]);
-    is_sum(&series);
-    assert_eq!((series.other.last_bytes, series.total.last_bytes), (64, 4_064));
 }
 
 #[test]
@@ -210,23 +134,4 @@ fn nothing_is_told_where_it_is_not_known() {
     let mut cut = Partial::new(config);
     cut.add(&step(0, 10));
     assert_eq!(cut.finish(None).memory.by_section, None);
-}
-
-#[test]
-fn processes_are_added_up() {
-    let of = |rank: i64| {
-        let resource: Arc<Resource> = process(rank);
-        let mut build = Build::of(rank as u64, &resource);
-        build.step(3, 0, 100).memory(1_000 + rank, 0);
-        build.trace()
-    };
-    let series = series(&[of(0), of(1), of(2)]);
-    assert_eq!(held(&series, "step").unwrap(), [3_003]);
-}
-
-#[test]
-fn steps_that_keep_nothing_have_points_too() {
-    let series = series(&[step(0, 0), step(1, 50), step(2, 0)]);
-    let all: Vec<(u64, i64)> = series.points.iter().map(|point| (point.step, point.held_bytes)).collect();
-    assert_eq!(all, [(0, 0), (1, 50), (2, 50)]);
 }

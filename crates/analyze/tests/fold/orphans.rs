@@ -1,10 +1,8 @@
 //! Sections whose parent was not read: their calls are in the rows of the others on their path, once.
 
 use stepscope_analyze::{Config, Partial, Summary};
-use stepscope_core::{SectionKind, metric};
-use stepscope_model::{MetricPoint, SectionValue};
 
-use crate::build::{Build, fold, process};
+use crate::build::{Build, fold};
 
 /// A step that was read whole: `step/forward/conv`, `step/forward/pool`, `step/loss`.
 fn step(number: u64) -> Build {
@@ -35,19 +33,6 @@ fn without(mut build: Build, gone: &[&str]) -> Build {
     build.incomplete()
 }
 
-fn count(partial: &mut Partial, path: &str, count: u64) {
-    for (name, value) in [
-        (metric::SECTION_COUNT, count),
-        (metric::SECTION_TOTAL, count * 10),
-        (metric::SECTION_MIN, 1),
-        (metric::SECTION_MAX, 90),
-    ] {
-        let value = SectionValue::Integer(name, value as i64);
-        let point = MetricPoint::Section { path: path.into(), phase: "".into(), kind: "".into(), value };
-        partial.metric(&process(0), 0, 10, &point);
-    }
-}
-
 fn counts(summary: &Summary) -> Vec<(&str, u64)> {
     summary.sections.iter().map(|row| (row.path.as_str(), row.stats.count)).collect()
 }
@@ -74,16 +59,6 @@ fn parts_of_an_open_step_are_in_the_rows_of_their_paths() {
 }
 
 #[test]
-fn siblings_tell_what_one_name_does_not() {
-    let traces = [step(1).trace(), evaluation(2).trace(), without(step(3), &["step", "forward"]).trace()];
-    let summary = fold(&traces).finish(None);
-    // `conv` and `pool` together are in `forward` only.
-    assert_eq!(summary.section("step/forward/conv").unwrap().stats.count, 2);
-    assert_eq!(summary.section("step/evaluate/conv").unwrap().stats.count, 1);
-    assert!(summary.section("conv").is_none() && summary.losses.unplaced == 0);
-}
-
-#[test]
 fn what_could_be_one_of_several_is_in_no_row_and_counted() {
     let traces = [
         step(1).trace(),
@@ -94,37 +69,4 @@ fn what_could_be_one_of_several_is_in_no_row_and_counted() {
     assert!(summary.section("conv").is_none());
     assert_eq!(summary.section("step/forward/conv").unwrap().stats.count, 1);
     assert_eq!(summary.losses.unplaced, 1);
-}
-
-#[test]
-fn sums_alone_tell_paths_too() {
-    let mut partial = fold([&without(step(1), &["step"]).trace()]);
-    for (path, calls) in [("step", 3), ("step/forward", 4), ("step/loss", 4), ("step/forward/conv", 4)] {
-        count(&mut partial, path, calls);
-    }
-    let summary = partial.finish(None);
-    let expected = [
-        ("step", 3),
-        ("step/forward", 4),
-        ("step/forward/conv", 4),
-        ("step/forward/pool", 1),
-        ("step/loss", 4),
-    ];
-    assert_eq!(counts(&summary), expected);
-}
-
-#[test]
-fn an_epoch_whose_run_was_killed_is_in_the_run() {
-    let mut build = Build::new(1);
-    build.span(99, "epoch.started", 0, 0).kind(SectionKind::Epoch);
-    build.span(99, "epoch", 0, 100).kind(SectionKind::Epoch);
-    let mut partial = fold([&build.trace()]);
-    count(&mut partial, "run/epoch", 1);
-    assert_eq!(counts(&partial.finish(None)), [("run/epoch", 1)]);
-}
-
-#[test]
-fn what_nothing_else_tells_of_stays_where_it_begins() {
-    let summary = fold([&without(step(1), &["step"]).trace()]).finish(None);
-    assert_eq!(counts(&summary), [("forward", 1), ("forward/conv", 1), ("forward/pool", 1), ("loss", 1)]);
 }

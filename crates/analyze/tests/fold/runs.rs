@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use stepscope_analyze::summary::LossRow;
-use stepscope_analyze::{Config, Partial};
-use stepscope_core::{LossReason, SectionKind, Signal};
+use stepscope_core::{LossReason, SectionKind};
 use stepscope_model::{Figure, MetricPoint, Resource};
 
 use crate::build::{Build, bare_step, fold, process, summarise};
@@ -49,14 +48,6 @@ fn the_run_that_started_last_is_chosen_and_the_others_are_listed() {
 }
 
 #[test]
-fn foreign_input_is_known_by_its_service() {
-    let service = Arc::new(Resource { service_name: "trainer".into(), ..Resource::default() });
-    let summary = summarise(&[step_of(&service, 5)]);
-    assert_eq!((summary.run.id.as_str(), summary.run.is_foreign), ("trainer", true));
-    assert_eq!(summary.state.is_ended(), None);
-}
-
-#[test]
 fn markers_say_how_far_the_run_came() {
     let mut start = Build::new(1);
     start.span(0, "run.started", 100, 100).kind(SectionKind::Run);
@@ -76,33 +67,6 @@ fn markers_say_how_far_the_run_came() {
     end.span(0, "run", 100, 500).kind(SectionKind::Run);
     traces.push(end.trace());
     assert_eq!(summarise(&traces).state.is_ended(), Some(true));
-}
-
-#[test]
-fn the_signal_that_ended_a_run_is_that_of_its_span() {
-    let ended_by = |signals: &[Option<Signal>]| {
-        let mut traces = Vec::new();
-        for (rank, &signal) in (0..).zip(signals) {
-            let mut step = Build::of(10 + rank as u64, &process(rank));
-            step.step(0, 100, 200);
-            // What a step says of itself is no end of the run.
-            step.0.spans[0].signal = Some(Signal::Terminate);
-            let mut end = Build::of(rank as u64, &process(rank));
-            end.span(0, "run", 100, 500).kind(SectionKind::Run);
-            end.0.spans[0].signal = signal;
-            traces.extend([step.trace(), end.trace()]);
-        }
-        let partial = Partial::from_bytes(&fold(&traces).to_bytes().unwrap(), Config::default()).unwrap();
-        let summary = partial.finish(None);
-        let ranks: Vec<_> = summary.instances.iter().map(|row| row.ended_by).collect();
-        assert_eq!(ranks, signals);
-        assert_eq!(summary.state.is_ended(), Some(true));
-        summary.state.ended_by
-    };
-    assert_eq!(ended_by(&[None, None]), None);
-    assert_eq!(ended_by(&[None, Some(Signal::Interrupt)]), Some(Signal::Interrupt));
-    let both = [Some(Signal::Terminate), Some(Signal::Interrupt)];
-    assert_eq!(ended_by(&both), Some(Signal::Terminate));
 }
 
 #[test]

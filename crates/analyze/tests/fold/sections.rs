@@ -138,47 +138,6 @@ fn what_steps_in_other_traces_did_is_nobodys_own() {
 }
 
 #[test]
-fn a_batch_made_on_the_steps_thread_is_not_the_own_work_of_the_section_around_it() {
-    let run = |worker: i64| {
-        let mut step = Build::new(1);
-        step.step(0, 0, 100).thread(1);
-        step.span(1, "data_wait", 0, 40).thread(1).figure(Figure::AllocBytes, 64);
-        step.span(1, "forward", 40, 60).thread(1).figure(Figure::AllocBytes, 64);
-        let mut batch = Build::new(2);
-        batch.span(0, "batch", 5, 35).kind(SectionKind::Batch).thread(worker);
-        let summary = summarise([&step.trace(), &batch.trace()]);
-        let own = |path: &str| {
-            let row = summary.section(path).unwrap();
-            (row.self_ns, row.memory.unwrap().self_alloc_bytes)
-        };
-        (own("step/data_wait"), own("step/forward"))
-    };
-    assert_eq!(run(1), ((None, None), (Some(20), Some(64))));
-    assert_eq!(run(2), ((Some(40), Some(64)), (Some(20), Some(64))));
-}
-
-#[test]
-fn what_goes_on_in_another_trace_is_not_the_own_work_of_where_it_began() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100);
-    build.span(1, "forward", 0, 90);
-    let mut rest = Build::new(2);
-    rest.span(0, "linear", 10, 20);
-    rest.continues("step/forward");
-    let summary = summarise([&build.trace(), &rest.trace()]);
-    assert_eq!(summary.section("step/forward").unwrap().self_ns, None);
-    assert_eq!(summary.section("step").unwrap().self_ns, Some(10));
-}
-
-#[test]
-fn own_allocations_are_not_known_where_spans_are_missing() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).figure(Figure::TraceSpans, 2).figure(Figure::AllocBytes, 64);
-    let memory = summarise([&build.trace()]).section("step").unwrap().memory.unwrap();
-    assert_eq!((memory.alloc_bytes, memory.self_alloc_bytes, memory.self_net_bytes), (64, None, None));
-}
-
-#[test]
 fn a_phase_is_tagged_inferred_or_inherited() {
     let mut build = Build::new(1);
     build.step(0, 0, 100);
@@ -228,17 +187,6 @@ fn recursion_below_the_depth_bound_counts_its_time_once() {
     assert_eq!((deepest.stats.count, deepest.collapsed_calls), (1, 6));
     assert_eq!(deepest.stats.total, 1_000 - 2 * 64);
     assert_eq!(deepest.self_ns, Some(1_000 - 2 * 64));
-}
-
-#[test]
-fn lost_parents_leave_roots_that_are_not_between_steps() {
-    let mut build = Build::new(1);
-    build.step(0, 0, 100).thread(1);
-    build.span(99, "data_wait", 10, 90).thread(1);
-    let summary = summarise([&build.incomplete().trace()]);
-    assert_eq!(summary.section("data_wait").unwrap().stats.total, 80);
-    assert!(summary.outside.is_empty());
-    assert_eq!(summary.state.incomplete_traces, 1);
 }
 
 #[test]

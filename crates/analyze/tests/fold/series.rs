@@ -1,6 +1,6 @@
 //! Figures over steps, the user's values, memory.
 
-use stepscope_analyze::summary::{Gauge, StepNumbers, Warmup};
+use stepscope_analyze::summary::{Gauge, StepNumbers};
 use stepscope_core::Mode;
 use stepscope_model::{Figure, Trace};
 
@@ -73,40 +73,6 @@ fn numbers_that_nothing_tells_apart_are_said_to_be_repeated() {
 }
 
 #[test]
-fn large_numbers_stay_as_they_are() {
-    // A time stamp as the number of a step.
-    let first = 1_700_000_000_000_000_000u64;
-    let of = |number: u64| {
-        let mut build = Build::new(number);
-        build.step((first + number) as i64, number * 1_000, number * 1_000 + 100);
-        build.trace()
-    };
-    let summary = summarise(&(0..9).map(of).collect::<Vec<_>>());
-    assert_eq!(summary.modes[0].numbers, StepNumbers::Unique);
-    let numbers: Vec<u64> = summary.series[0].points.iter().map(|point| point.step - first).collect();
-    assert_eq!(numbers, (0..9).collect::<Vec<_>>());
-}
-
-#[test]
-fn warm_up_is_what_came_first_whatever_its_number() {
-    // Every first step of an epoch is slow: only the run's first one is warm-up.
-    let warmup = {
-        let of = |number: u64| {
-            let mut build = Build::new(number);
-            let later_ns = if number.is_multiple_of(20) { 900 } else { 100 };
-            let duration_ns = if number == 0 { 1_900 } else { later_ns };
-            build.step((number % 20) as i64, number * 2_000, number * 2_000 + duration_ns);
-            build.trace()
-        };
-        summarise(&(0..400).map(of).collect::<Vec<_>>()).modes[0].warmup
-    };
-    // Numbers that repeat do not say where it ended.
-    let expected =
-        Warmup { steps: 1, max_per_instance: 1, total_ns: 1_900, usual_ns: 100, steady_step: None };
-    assert_eq!(warmup, expected);
-}
-
-#[test]
 fn values_are_series_of_their_own() {
     let mut last = Build::new(9);
     last.step(3, 9_000, 9_100);
@@ -144,27 +110,4 @@ fn growth_by_step_is_a_trend_and_warm_up_is_not() {
     // Steps 67.67 to 99.
     assert_eq!(live.tail.unwrap().n, 32);
     assert_eq!(summary.memory.rss, None);
-}
-
-#[test]
-fn growth_that_begins_late_is_told_with_its_step() {
-    let live = |i: u64| 5_000_000 + 20_000 * i.saturating_sub(300) as i64;
-    let traces: Vec<Trace> = (0..400).map(|i| step(i, 100, live(i))).collect();
-    let pair = summarise(&traces).memory.live.unwrap();
-    let late = pair.late.unwrap();
-    // Groups of seven steps: 301 is the first after 300 that begins one.
-    assert_eq!(
-        (late.growth.from_step, late.growth.to_step, late.growth.slope_per_step),
-        (301, 399, 20_000.0)
-    );
-    assert_eq!((late.growth.first_bytes, late.growth.last_bytes), (5_020_000, 6_980_000));
-    assert_eq!((late.tail.slope_per_step, late.freed_bytes), (20_000.0, 0));
-    assert!(late.growth.p_value < 1e-6);
-}
-
-#[test]
-fn constant_memory_has_no_trend() {
-    let traces: Vec<Trace> = (0..50).map(|i| step(i, 100, 1_000)).collect();
-    let whole = summarise(&traces).memory.live.unwrap().whole.unwrap();
-    assert_eq!((whole.slope_per_step, whole.p_value), (0.0, 1.0));
 }

@@ -3,7 +3,7 @@
 use stepscope_analyze::summary::Warmup;
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_core::identity::mix;
-use stepscope_core::{Mode, Phase, SectionKind};
+use stepscope_core::{Mode, Phase};
 use stepscope_model::{Figure, Trace};
 
 use crate::build::{Build, bare_step, fold, process, summarise};
@@ -83,16 +83,6 @@ fn steady_steps_have_the_deviation_that_they_have() {
 }
 
 #[test]
-fn a_deviation_that_times_are_too_coarse_for_is_not_known() {
-    let (traces, times) = saturate(0, 17_000);
-    let steady = summarise(&traces).mode(Mode::Train).unwrap().steady;
-    assert_eq!((steady.mad, steady.robust_cv, steady.is_exact), (None, None, false));
-    assert!(steady.p50.unwrap().abs_diff(middles(&times).0.unwrap()) < 7_000_000 * 55 / 10_000);
-    // The standard deviation is that of all: of what is spread evenly over 70 µs.
-    assert!((steady.std.unwrap() - 70_001.0 / 12f64.sqrt()).abs() < 500.0, "{:?}", steady.std);
-}
-
-#[test]
 fn warm_up_is_at_most_a_quarter_and_begins_with_the_first_step() {
     let summary = summarise(&steps(&[900, 900, 100, 100, 100, 100, 100, 100]));
     assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 2);
@@ -104,17 +94,6 @@ fn warm_up_is_at_most_a_quarter_and_begins_with_the_first_step() {
     // 150 is not slower than one and a half times 100, which of few steps it has to be.
     let summary = summarise(&steps(&[150, 100, 100, 100]));
     assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 0);
-}
-
-#[test]
-fn warm_up_is_told_by_step_numbers_not_by_arrival() {
-    let mut durations = vec![100; 1_000];
-    durations[..5].fill(10_000);
-    let mut traces = steps(&durations);
-    let forward = summarise(&traces);
-    traces.reverse();
-    assert_eq!(summarise(&traces), forward);
-    assert_eq!(forward.mode(Mode::Train).unwrap().warmup.steps, 5);
 }
 
 #[test]
@@ -138,20 +117,6 @@ fn steps_of_two_processes_are_counted_by_their_own_times() {
     // By hand: 2^(1488/64) = 9,975,792.3 and 2^(1489/64) = 10,084,421.6; 2^(1589/64) = 29,785,874.9 and 2^(1590/64) =
     // 30,110,221.8.
     assert_eq!(buckets, [(9_975_793, 10_084_421, 198), (29_785_875, 30_110_221, 198)]);
-}
-
-#[test]
-fn modes_are_apart() {
-    let mut traces = steps(&[100; 4]);
-    let mut build = Build::new(100);
-    build.step(0, 0, 7_000).mode(Mode::Eval);
-    traces.push(build.trace());
-    let summary = summarise(&traces);
-    assert_eq!(
-        summary.modes.iter().map(|mode| (mode.mode, mode.all.total)).collect::<Vec<_>>(),
-        [(Mode::Train, 400), (Mode::Eval, 7_000)]
-    );
-    assert_eq!(summary.primary().unwrap().mode, Mode::Train);
 }
 
 #[test]
@@ -185,36 +150,6 @@ fn steps_that_only_evaluate_are_told_by_their_sections() {
         let modes: Vec<Mode> = summarise(&[build.trace()]).modes.iter().map(|row| row.mode).collect();
         assert_eq!(modes, [mode], "{sections:?}");
     }
-    // What it names counts, and so do only its own sections.
-    let mut named = Build::new(1);
-    named.step(7, 0, 100).mode(Mode::Inference);
-    named.span(1, "evaluate", 0, 90).phase(Phase::Evaluation);
-    let mut inner = Build::new(2);
-    inner.step(8, 200, 300);
-    inner.span(1, "train", 200, 300);
-    inner.span(2, "evaluate", 200, 290).phase(Phase::Evaluation);
-    let summary = summarise(&[named.trace(), inner.trace()]);
-    let modes: Vec<Mode> = summary.modes.iter().map(|row| row.mode).collect();
-    assert_eq!(modes, [Mode::Train, Mode::Inference]);
-}
-
-#[test]
-fn without_training_the_mode_with_most_steps_is_primary() {
-    let mut traces = Vec::new();
-    for i in 0..5u64 {
-        let mut build = Build::new(i);
-        build.step(0, 0, 100).mode(if i < 2 { Mode::Eval } else { Mode::Inference });
-        traces.push(build.trace());
-    }
-    assert_eq!(summarise(&traces).primary().unwrap().mode, Mode::Inference);
-}
-
-#[test]
-fn a_step_number_twice_is_two_steps() {
-    let summary = summarise(&[bare_step(1, 5, 0, 100), bare_step(2, 5, 200, 310)]);
-    let mode = summary.mode(Mode::Train).unwrap();
-    assert_eq!((mode.all.count, mode.all.total, mode.step_range), (2, 210, Some((5, 5))));
-    assert_eq!(summary.series[0].points[0].count, 2);
 }
 
 #[test]
@@ -241,40 +176,6 @@ fn throughput_counts_what_the_steps_themselves_say() {
     assert_eq!(summary.instances.len(), 2);
     assert_eq!(summary.instances[1].resource.rank, Some(1));
     assert_eq!(summary.instances[1].throughput.samples, Some(400));
-}
-
-#[test]
-fn what_each_rank_communicates_is_told_and_steps_of_its_own_count() {
-    let mut traces = Vec::new();
-    for rank in 0..2u64 {
-        for i in 0..4u64 {
-            let mut build = Build::of(i, &process(rank as i64));
-            let start = i * 1_000_000_000;
-            // Of the second rank steps 4 to 7.
-            build.step((rank * 4 + i) as i64, start, start + 500_000_000);
-            build.span(1, "all_reduce", start, start + (rank + i) * 100_000_000);
-            traces.push(build.trace());
-        }
-    }
-    let summary = summarise(&traces);
-    let told = summary.instances.iter().map(|row| row.communication_per_step_ns);
-    // Means of 0, 100, 200, 300 ms, and of 100 ms more.
-    assert_eq!(told.collect::<Vec<_>>(), [Some(150_000_000), Some(250_000_000)]);
-    let rate = summary.mode(Mode::Train).unwrap().throughput.steps_per_second;
-    assert_eq!(rate, Some(8.0 / 3.5));
-}
-
-#[test]
-fn what_passes_between_the_first_steps_is_told_unless_they_overlap() {
-    let told = |ends: &[u64]| {
-        let steps = ends.iter().zip(0..).map(|(&end, at)| bare_step(at + 1, at as i64, at * 100, end));
-        let summary = summarise(&steps.collect::<Vec<_>>());
-        (summary.instances[0].usual_gap_ns, summary.instances[0].steps_overlap)
-    };
-    // Gaps of 70, 0 and 10.
-    assert_eq!(told(&[30, 200, 290, 400]), (Some(10), false));
-    assert_eq!(told(&[30, 201, 290, 400]), (None, true));
-    assert_eq!(told(&[30]), (None, false));
 }
 
 #[test]
@@ -331,37 +232,6 @@ fn the_ten_slowest_are_listed_with_their_phases() {
 }
 
 #[test]
-fn foreign_roots_with_a_step_number_are_steps() {
-    let mut build = Build::new(1);
-    build.span(0, "train_batch", 0, 100).figure(Figure::Step, 4);
-    let mut wait = Build::new(2);
-    wait.span(0, "data_wait", 100, 150).figure(Figure::Step, 5);
-    let mut next = Build::new(3);
-    next.span(0, "train_batch", 150, 240).figure(Figure::Step, 5);
-    let summary = summarise(&[build.foreign().trace(), wait.foreign().trace(), next.foreign().trace()]);
-    assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 190);
-    assert_eq!(summary.outside[0].stats.total, 50);
-}
-
-#[test]
-fn steps_inside_one_foreign_trace_are_all_found() {
-    let mut build = Build::new(1);
-    build.span(0, "main", 0, 1_000);
-    for i in 0..5u64 {
-        build.span(1, "data_wait", i * 100, i * 100 + 20);
-        build
-            .span(1, "step", i * 100 + 20, i * 100 + 100)
-            .kind(SectionKind::Step)
-            .figure(Figure::Step, i as i64);
-    }
-    let summary = summarise(&[build.foreign().trace()]);
-    assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 400);
-    let [wait] = &summary.outside[..] else { panic!("{:?}", summary.outside) };
-    // The first is before them.
-    assert_eq!((wait.phase.is_some(), wait.stats.count, wait.exposed_ns), (true, 4, 80));
-}
-
-#[test]
 fn the_work_of_a_step_is_that_of_its_outermost_sections_that_say_it() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).figure(Figure::Tokens, 7);
@@ -371,50 +241,4 @@ fn the_work_of_a_step_is_that_of_its_outermost_sections_that_say_it() {
     let summary = summarise([&build.trace()]);
     let work = summary.mode(Mode::Train).unwrap().throughput;
     assert_eq!((work.samples, work.tokens, work.bytes), (Some(48), Some(7), Some(1)));
-}
-
-#[test]
-fn warm_up_is_told_by_how_steps_scatter_whatever_comes_later() {
-    // Seven steps that take a fifth longer, and from the 300th on all take half as long again.
-    let scattered = |i: u64| 100 + [0, 2, 4, 2][(i % 4) as usize];
-    let durations = (0..1_000).map(|i| match i {
-        0..7 => scattered(i) + 20,
-        7..300 => scattered(i),
-        _ => scattered(i) + 50,
-    });
-    let summary = summarise(&steps(&durations.collect::<Vec<u64>>()));
-    assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 7);
-    // A run that becomes quicker has not been warming up before.
-    let durations = (0..1_000).map(|i| if i < 600 { 160 } else { scattered(i) });
-    let summary = summarise(&steps(&durations.collect::<Vec<u64>>()));
-    assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 0);
-}
-
-#[test]
-fn what_another_program_has_around_its_steps_is_not_between_them() {
-    let mut build = Build::new(1);
-    build.span(0, "main", 0, 1_300).thread(1);
-    build.span(1, "train", 0, 1_200).thread(1);
-    for step in 0..10 {
-        let (at, id) = (120 * step, 3 + 3 * step);
-        build
-            .span(2, "train_step", at, at + 90)
-            .kind(SectionKind::Step)
-            .figure(Figure::Step, step as i64)
-            .thread(1);
-        build.span(id, "forward", at, at + 80).thread(1);
-        build.span(2, "load_batch", at + 90, at + 110).thread(1);
-    }
-    let summary = summarise([&build.foreign().trace()]);
-    let mode = summary.mode(Mode::Train).unwrap();
-    assert_eq!((mode.all.count, mode.all.total), (10, 900));
-    let [outside] = &summary.outside[..] else { panic!("{:?}", summary.outside) };
-    // The last one is after them.
-    assert_eq!((outside.stats.count, outside.stats.total, outside.exposed_ns), (9, 180, 180));
-    // Each is a section all the same, with what is in none of the others.
-    let own = |path: &str| summary.section(path).map(|row| (row.stats.count, row.stats.total, row.self_ns));
-    assert_eq!(own("main"), Some((1, 1_300, Some(100))));
-    assert_eq!(own("main/train"), Some((1, 1_200, Some(100))));
-    let paths = summary.critical_path.as_ref().unwrap();
-    assert_eq!((paths.mode, paths.windows, paths.total_ns), (Some(Mode::Train), 10, 900));
 }

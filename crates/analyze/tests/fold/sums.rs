@@ -4,9 +4,9 @@
 use stepscope_analyze::loaders::{InputShare, InputVerdict, Thresholds};
 use stepscope_analyze::report::{Overview, Reading, build};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{FigureSource, Limit};
+use stepscope_analyze::summary::FigureSource;
 use stepscope_analyze::{Partial, Summary};
-use stepscope_core::{LossReason, SectionKind, metric};
+use stepscope_core::{SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, SectionValue, Trace};
 
 use crate::build::{Build, fold, process};
@@ -98,26 +98,6 @@ fn a_run_of_which_few_steps_are_left_is_judged_by_its_sums() {
 }
 
 #[test]
-fn few_steps_left_are_enough_where_the_sums_count_many() {
-    let summary = run(5, 1, true);
-    assert_eq!(InputShare::of(summary.input, &Thresholds::default()).verdict, InputVerdict::High);
-    let report = build(&summary, Reading::default(), &Config::default());
-    let found = report.findings.iter().find(|found| found.rule == "input_bound").unwrap();
-    // What the five show of the wait is not typical, and the finding says what it rests on.
-    let evidence = serde_json::to_value(&found.evidence).unwrap();
-    assert_eq!(evidence["waiting_per_step_ns"], 15);
-    assert!(
-        found.recommendation.contains("sums over 1,000 steps")
-            && found.recommendation.contains("only 5 of them")
-    );
-    // Where single steps are looked at, five are five.
-    for rule in ["step_jitter", "memory_growth"] {
-        let state = report.detailed_metrics.rules.iter().find(|row| row.rule == rule).unwrap();
-        assert!(state.because.as_ref().unwrap().starts_with("5 steps after warm-up"), "{state:?}");
-    }
-}
-
-#[test]
 fn spans_tell_where_sums_cannot() {
     let by_spans = |summary: Summary| {
         assert_eq!(summary.input.source, FigureSource::Spans);
@@ -138,54 +118,4 @@ fn spans_tell_where_sums_cannot() {
     let mut partial = fold(&traces);
     sums(&mut partial);
     by_spans(partial.finish(None));
-}
-
-#[test]
-fn sums_that_were_not_all_sent_tell_nothing_of_steps() {
-    let with_left_out = |paths| {
-        let mut traces: Vec<Trace> = (0..60).map(|number| slow_step(number, 1)).collect();
-        traces.push(end());
-        let mut partial = fold(&traces);
-        sums(&mut partial);
-        partial.metric(&process(0), 0, 9, &MetricPoint::SectionsLeftOut(paths));
-        partial.finish(None)
-    };
-    let all = with_left_out(0);
-    assert_eq!((all.input.source, all.limits), (FigureSource::Aggregates, vec![]));
-    let some = with_left_out(3);
-    assert_eq!((some.input.source, some.limits), (FigureSource::Spans, vec![Limit::AggregatesLeftOut]));
-}
-
-/// Memory of a run of 1,000 steps that keeps 2,000 bytes a step, of which `read` were read, spread over all.
-fn leaking(read: u64) -> Summary {
-    let mut traces: Vec<Trace> = (0..read)
-        .map(|at| {
-            let number = at * (STEPS / read);
-            let mut build = Build::of(number, &process(0));
-            let step = build.step(number as i64, number * 1_000, number * 1_000 + 100).thread(1);
-            step.figure(Figure::LiveBytes, (number * 2_000) as i64);
-            build.trace()
-        })
-        .collect();
-    traces.push(end());
-    let mut partial = fold(&traces);
-    sums(&mut partial);
-    partial.metric(&process(0), 0, 9, &MetricPoint::SpansEmitted(STEPS + 1));
-    let (sink, reason) = ("directory".into(), Some(LossReason::SizeBound));
-    partial.metric(&process(0), 0, 9, &MetricPoint::SpansDropped { sink, reason, count: STEPS - read });
-    partial.finish(None)
-}
-
-#[test]
-fn steps_that_stand_for_many_others_show_what_memory_does() {
-    let report = |read| build(&leaking(read), Reading::default(), &Config::default());
-    let leaks = report(40).leaks;
-    assert_eq!(leaks.iter().map(|leak| leak.bytes_per_step).collect::<Vec<_>>(), [2_000.0]);
-    // Too few of them are none, and the reason is named.
-    let few = report(25);
-    assert_eq!(few.leaks.len(), 0);
-    let state = few.detailed_metrics.rules.iter().find(|row| row.rule == "memory_growth").unwrap();
-    let because = state.because.as_ref().unwrap();
-    assert!(because.contains("25 of 1,000 steps were read, as the directory's bound"), "{because}");
-    assert!(because.contains("STEPSCOPE_DIR_BYTES"), "{because}");
 }

@@ -33,13 +33,6 @@ fn check(rule: &str, summary: &Summary) -> Verdict {
     (rules::find(rule).unwrap().check)(summary, &rules::Config::default())
 }
 
-fn why_unknown(rule: &str, summary: &Summary) -> String {
-    match check(rule, summary) {
-        Verdict::Unknown { because } => because,
-        other => panic!("{rule}: {other:?}"),
-    }
-}
-
 #[test]
 fn a_thinned_run_says_what_the_whole_one_says() {
     let whole = run(|_| true);
@@ -72,60 +65,6 @@ fn a_thinned_run_says_what_the_whole_one_says() {
     // 20 first ones and 4 of each of nine times 20.
     assert_eq!(mode.whole.steps, 56);
     assert_eq!(whole.mode(Mode::Train).unwrap().whole.total_ns, 60_600);
-}
-
-#[test]
-fn own_time_is_not_made_of_what_was_not_read() {
-    let thinned = run(|number| number > 100);
-    let row = thinned.section("step").unwrap();
-    assert_eq!((row.stats.count, row.self_ns), (STEPS, None));
-    assert_eq!(run(|_| true).section("step").unwrap().self_ns, Some(0));
-    // The slowest ones were thinned away here: their place is kept, their phases are not made up.
-    let first = thinned.mode(Mode::Train).unwrap().slowest.iter().find(|step| step.step == Some(0)).unwrap();
-    assert!(first.phases.is_empty());
-    assert_eq!((first.duration_ns, first.unattributed_ns), (330, 0));
-}
-
-#[test]
-fn roots_alone_are_not_judged() {
-    let basic = Arc::new(Resource { level: "basic".into(), ..(*process(0)).clone() });
-    let shallow: Vec<Trace> = (0..STEPS).map(|number| step(number, false, &basic)).collect();
-    let causes = ["were recorded without their sections", "were read without all their sections"];
-    for (summary, cause) in [summarise(&shallow), run(|_| false)].into_iter().zip(causes) {
-        let mode = summary.mode(Mode::Train).unwrap();
-        assert_eq!((mode.steady.count, mode.whole.steps, mode.unattributed_ns), (STEPS, 0, 0));
-        assert_eq!(mode.quick_without_waiting_ns, None);
-        assert_eq!(
-            (InputShare::of(summary.input, &Thresholds::default()).verdict, summary.input.share),
-            (InputVerdict::Unknown, None)
-        );
-        for rule in ["input_bound", "slow_preprocessing", "checkpoint_stalls"] {
-            assert!(why_unknown(rule, &summary).contains(cause), "{rule}");
-        }
-    }
-}
-
-#[test]
-fn at_basic_a_step_is_never_whole_whatever_its_root_counts() {
-    let basic = Arc::new(Resource { level: "basic".into(), ..(*process(0)).clone() });
-    let steps: Vec<Trace> = (0..STEPS)
-        .map(|number| {
-            let mut build = Build::of(number, &basic);
-            let root = build.step(number as i64, number * 100, number * 100 + 50);
-            root.figure(Figure::TraceSpans, 1);
-            build.trace()
-        })
-        .collect();
-    assert_eq!(summarise(&steps).mode(Mode::Train).unwrap().whole.steps, 0);
-}
-
-#[test]
-fn without_phases_rules_do_not_say_fine() {
-    let bare: Vec<Trace> =
-        (0..STEPS).map(|i| crate::build::bare_step(i, i as i64, i * 100, i * 100 + 50)).collect();
-    for rule in ["input_bound", "slow_preprocessing", "checkpoint_stalls"] {
-        assert!(why_unknown(rule, &summarise(&bare)).contains("no section names a phase"), "{rule}");
-    }
 }
 
 #[test]

@@ -67,13 +67,3 @@ fn the_document_is_that_of_the_registry() {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(written, made, "docs/rules.md is not what the rules say");
 }
-
-#[test]
-fn a_table_has_no_bars_of_its_own() {
-    for rule in RULES {
-        assert!(!rule.name.contains('|'), "{}", rule.id);
-        for threshold in Config::default().thresholds(rule.id) {
-            assert!(!threshold.doc.contains('|'), "{} {}", rule.id, threshold.key);
-        }
-    }
-}

@@ -1,12 +1,12 @@
 //! Summaries made by hand, one field at a time. Times of phases are per step.
 
-use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{
-    BatchSummary, Coverage, CriticalPath, DurationBucket, InSteps, InputFigures, InstanceRow, LoaderRow,
-    Losses, MemorySummary, ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState,
-    SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend,
-    TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
+    BatchSummary, Coverage, CriticalPath, DurationBucket, InSteps, InstanceRow, LoaderRow, Losses,
+    ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
+    SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend, TrendPair,
+    WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
+use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
 use stepscope_model::Resource;
 
@@ -35,34 +35,7 @@ pub(crate) fn same(count: u64, value: u64) -> Stats {
 
 /// An input without any run.
 pub(crate) fn nothing() -> Summary {
-    Summary {
-        found: false,
-        run: RunIdentity::default(),
-        state: RunState::default(),
-        other_runs: Vec::new(),
-        limits: Vec::new(),
-        losses: Losses::default(),
-        coverage: Coverage::default(),
-        instances: Vec::new(),
-        modes: Vec::new(),
-        input: InputFigures::default(),
-        outside: Vec::new(),
-        beyond: Default::default(),
-        batches: BatchSummary::default(),
-        waits: WaitSummary::default(),
-        critical_path: None,
-        sections: Vec::new(),
-        slowest: Vec::new(),
-        most_variable: Vec::new(),
-        disagreements: Vec::new(),
-        memory: MemorySummary::default(),
-        series: Vec::new(),
-        changes: Vec::new(),
-        periodic: Vec::new(),
-        phase_series: Vec::new(),
-        examples: Vec::new(),
-        values: Vec::new(),
-    }
+    Partial::new(Config::default()).finish(None)
 }
 
 /// A run that is made step by step.

@@ -3,7 +3,6 @@
 mod csv;
 mod html;
 mod md;
-mod words;
 
 use serde_json::Value;
 use stepscope_analyze::Summary;
@@ -11,9 +10,8 @@ use stepscope_analyze::render::{self, File, Options, Output};
 use stepscope_analyze::report::{Report, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{Gauge, SeriesPoint, StepSeries};
-use stepscope_core::{Mode, Phase};
+use stepscope_core::Mode;
 
-use crate::fixture::{MS, Run};
 use crate::text::damaged;
 
 /// Names that try to be more than names.
@@ -43,29 +41,6 @@ fn files_in(format: &str, report: &Report) -> Vec<File> {
     match render::find(format).unwrap().output {
         Output::Folder(render) => render(report).unwrap(),
         Output::Text(_) => panic!("{format} is no folder"),
-    }
-}
-
-#[test]
-fn offsets_in_compressed_files_are_said_to_be_of_what_they_hold() {
-    for (format, is_unpacked) in [
-        ("OTLP JSON lines, gzip", true),
-        ("OTLP protobuf, length-prefixed, zstd", true),
-        ("OTLP, length-prefixed, a zstd frame each", false),
-        ("Jaeger JSON", false),
-    ] {
-        let mut reading = damaged();
-        reading.inputs[0].path.clone_from(&reading.issues[0].file);
-        reading.inputs[0].format = Some(format.into());
-        let report = build(&full(), reading, &Config::default());
-        let text = text_in("text", &report).split_whitespace().collect::<Vec<_>>().join(" ");
-        let unpacked = if is_unpacked { " of the unpacked content" } else { "" };
-        assert!(text.contains(&format!("at byte 1,234,567{unpacked}: the file ends inside")), "{format}");
-        let unpacked = if is_unpacked { " unpacked" } else { "" };
-        assert!(text_in("md", &report).contains(&format!("| 1,234,567{unpacked} |")), "{format}");
-        let page = text_in("html", &report);
-        let row = page.split("1,234,567").nth(1).unwrap().split("</td>").next().unwrap();
-        assert_eq!(row.ends_with(" unpacked"), is_unpacked, "{format}: {row}");
     }
 }
 
@@ -120,31 +95,4 @@ fn hostile(name: &str) -> Summary {
     summary.phase_series[0].points[0].exposed[0].phase = phase.clone();
     summary.modes[0].slowest[0].phases[0].phase = phase;
     summary
-}
-
-#[test]
-fn a_run_without_a_name_is_a_run() {
-    let mut summary = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 8 * MS).build();
-    summary.run.id.clear();
-    let report = report_of(&summary);
-    assert!(report.has_run() && report.findings.iter().any(|row| row.rule == "input_bound"));
-    let text = text_in("md", &report);
-    for part in ["a run without a name", "Findings", "waiting for batches"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-}
-
-#[test]
-fn rules_that_say_the_same_say_it_once() {
-    let mut summary = Run::of(200, MS).build();
-    summary.modes.clear();
-    let report = report_of(&summary);
-    let because = |rule: &str| {
-        report.detailed_metrics.rules.iter().find(|it| it.rule == rule).unwrap().because.clone().unwrap()
-    };
-    let reason = because("step_jitter");
-    assert_eq!(because("sync_waits"), reason);
-    let text = text_in("md", &report);
-    let row = text.lines().find(|line| line.contains("`sync_waits`")).unwrap();
-    assert!(row.contains("`step_jitter`") && row.contains("| unknown |"), "{row}");
 }

@@ -82,16 +82,11 @@ fn thresholds_lie_where_they_can() {
     assert_eq!((fault(&share("0")), fault(&share("1"))), (None, None));
     let probability = fault(r#"{"memory_growth": {"max_p_value": 5}}"#).unwrap();
     assert!(probability.contains("`max_p_value = 5` is not within 0 and 1; a probability"), "{probability}");
-    let severity =
-        |rule: &str, key: &str, value: &str| fault(&format!(r#"{{"{rule}": {{"{key}": {value}}}}}"#));
-    for (rule, key) in [("spans_lost", "not_ended_severity"), ("deep_prefetch", "severity")] {
-        for value in ["101", "-1"] {
-            let expected =
-                format!("[rules.{rule}] `{key} = {value}` is not within 0 and 100, as severities are");
-            assert_eq!(severity(rule, key, value), Some(expected));
-        }
-        assert_eq!([severity(rule, key, "0"), severity(rule, key, "100")], [None, None]);
+    let severity = |value: &str| fault(&format!(r#"{{"deep_prefetch": {{"severity": {value}}}}}"#));
+    for value in ["101", "-1"] {
+        assert!(severity(value).unwrap().ends_with("is not within 0 and 100, as severities are"));
     }
+    assert_eq!([severity("0"), severity("100")], [None, None]);
     let disorder = fault(r#"{"input_bound": {"moderate_share": 0.3}}"#).unwrap();
     assert_eq!(disorder, "[rules.input_bound] `moderate_share` is more than `high_share`");
     // What is no share may be more than one.
@@ -102,8 +97,5 @@ fn thresholds_lie_where_they_can() {
         let mut config = Config::default();
         config.io_stalls.slow_bytes_per_s = value;
         assert!(config.fault().unwrap().starts_with("[rules.io_stalls] `slow_bytes_per_s = "), "{value}");
-        let mut config = Config::default();
-        config.spans_lost.min_share = value;
-        assert!(config.fault().unwrap().starts_with("[rules.spans_lost] `min_share = "), "{value}");
     }
 }

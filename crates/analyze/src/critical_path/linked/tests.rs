@@ -130,29 +130,6 @@ proptest! {
     }
 }
 
-#[test]
-fn a_wait_for_which_there_is_no_room_along_its_chain_is_not_counted() {
-    let trace = |number: u64| {
-        let mut id = [0; 16];
-        id[8..].copy_from_slice(&number.to_be_bytes());
-        id
-    };
-    let mut all: Vec<TraceId> = (0..2_000).map(trace).collect();
-    all.sort_by_key(key);
-    let (near, far) = (all[0], all[1_500]);
-    let mut linked = Linked::default();
-    let one = |links: &[TraceId]| Made { links: links.to_vec(), ..made(1, 10, &[], &[(10, vec![])]) };
-    for &id in &all {
-        linked.made(id, one(if id == near { std::slice::from_ref(&far) } else { &[] }));
-    }
-    assert_eq!(linked.kept.len(), TRACES);
-    linked.waited(Waited { links: vec![near], ..wait(0, 20, &[1]) });
-    assert_eq!(linked.through(0), Through::default(), "what is before 10 may be another's");
-    linked.waited(Waited { links: vec![near], ..wait(12, 20, &[1]) });
-    assert_eq!(linked.through(0).kept_ns.get("wait"), Some(&8));
-    assert!(!linked.admits_wait(&[near, far]) && linked.admits_wait(&[near]));
-}
-
 /// Waits that need each kind of edge between traces: whether what the wait and the one after it link to are batches.
 pub(in crate::critical_path) const EDGES: [(Edge, bool, bool); 3] =
     [(Edge::Batch, true, false), (Edge::Trace, false, true), (Edge::Stage, true, true)];

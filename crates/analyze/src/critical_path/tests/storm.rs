@@ -75,21 +75,3 @@ fn a_ring_of_many_that_wait_for_each_other_is_walked_once() {
         assert!(pieces.len() <= members.len(), "{} pieces", pieces.len());
     }
 }
-
-#[test]
-fn one_that_everyone_waits_for_is_on_the_path_once() {
-    const MANY: u64 = 100_000;
-    // Waits one after the other, all for a section around their times, in which there are as many more.
-    let mut members = vec![member(0, 20 * MANY, NO_PARENT, 1), member(5, 20 * MANY, 0, 2)];
-    for at in 0..MANY {
-        let part = member(10 + 10 * at, 15 + 10 * at, 1, 3 + 2 * at);
-        let wait = Member { awaits: 1, ..member(10 + 10 * at, 20 + 10 * at, 0, 4 + 2 * at) };
-        members.extend([part, wait]);
-    }
-    // Nobody but the waits waits for it.
-    members[1].is_detached = true;
-    let (pieces, _) = walk(&members);
-    assert_whole(&members, &pieces);
-    // The step's own end and start, and each part with what is before it.
-    assert_eq!(pieces.len() as u64, 2 + 2 * MANY + 1);
-}

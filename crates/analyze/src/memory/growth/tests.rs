@@ -119,13 +119,6 @@ fn what_fills_up_does_not_grow() {
             kept + 0.2 * MB * random.normal()
         })
     });
-    is_none("most so far", |_, mut random| {
-        let mut most = 0.0f64;
-        Box::new(move |_| {
-            most = most.max(20.0 * MB * random.normal());
-            most
-        })
-    });
     is_none("allocated once", |steps, mut random| {
         let at = steps as f64 * random.share();
         Box::new(move |step| if step < at { 0.0 } else { 50.0 * MB } + 0.5 * MB * random.normal())
@@ -162,34 +155,6 @@ fn leaks_under_noise_are_found_with_their_rates() {
     grows("one way", 600, 20_000.0, 0, |mut random| {
         Box::new(move |step| 20_000.0 * step - MB * (1.0 - random.share()).ln())
     });
-}
-
-#[test]
-fn leaks_now_and_then_are_found_with_their_rates() {
-    for every in [7.0, 25.0] {
-        grows("every so many steps", 600, 10_000.0, 0, |mut random| {
-            Box::new(move |step| 10_000.0 * every * (step / every).floor() + 0.1 * MB * random.normal())
-        });
-    }
-    grows("bursts", 600, 10_000.0, 0, |mut random| {
-        let mut kept = 0.0;
-        Box::new(move |_| {
-            if random.share() < 0.2 {
-                kept += 50_000.0 * (0.5 + random.share());
-            }
-            kept
-        })
-    });
-}
-
-#[test]
-fn leaks_beneath_what_is_cleared_are_found_with_their_rates() {
-    for (period, rate) in [(10.0, 20_000.0), (30.0, 50_000.0), (60.0, 100_000.0)] {
-        grows("sawtooth", 600, rate, 0, |mut random| {
-            let phase = (period * random.share()).floor();
-            Box::new(move |step| (step + phase) % period * MB + rate * step + 0.05 * MB * random.normal())
-        });
-    }
 }
 
 #[test]

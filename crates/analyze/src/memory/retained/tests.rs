@@ -84,39 +84,6 @@ fn more_sections_make_fewer_points() {
     assert_eq!(content(&retained)[&(0, tree.id(paths[0]))], 9);
 }
 
-#[test]
-fn what_is_written_is_read_and_knows_no_order() {
-    let (tree, paths) = tree();
-    let bounds = bounds(100, 1_000, 100);
-    let (mut first, mut second) = (RetainedMemory::default(), RetainedMemory::default());
-    let nets = [(paths[2], 5), (paths[9], -7), (paths[4], 1 << 90)];
-    for at in [0, 1, 2] {
-        put(&mut first, at, &[nets[at as usize]], &tree, &bounds);
-        put(&mut second, 2 - at, &[nets[2 - at as usize]], &tree, &bounds);
-    }
-    let bytes = postcard::to_allocvec(&first).unwrap();
-    assert_eq!(bytes, postcard::to_allocvec(&second).unwrap());
-    let read: RetainedMemory = postcard::from_bytes(&bytes).unwrap();
-    assert_eq!(content(&read), content(&first));
-    assert_eq!(postcard::to_allocvec(&read).unwrap(), bytes);
-}
-
-#[test]
-fn sums_that_come_back_to_zero_are_nothing() {
-    let (tree, paths) = tree();
-    let bounds = bounds(100, 1_000, 100);
-    let mut retained = RetainedMemory::default();
-    put(
-        &mut retained,
-        1,
-        &[(paths[0], 5), (paths[0], -5), (paths[0], 2), (paths[1], 3), (paths[1], -3)],
-        &tree,
-        &bounds,
-    );
-    assert_eq!(content(&retained), BTreeMap::from([((1, tree.id(paths[0])), 2)]));
-    assert_eq!(retained.columns.len(), 1);
-}
-
 /// The shape in which it is written.
 #[derive(Default, serde::Serialize)]
 struct Raw {

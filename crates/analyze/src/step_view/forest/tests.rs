@@ -25,13 +25,6 @@ fn parents_come_first(forest: &Forest) {
 }
 
 #[test]
-fn nested_spans_keep_their_order() {
-    let forest = build(&[span(1, None), span(2, Some(1)), span(3, Some(2)), span(4, Some(1))]);
-    assert_eq!(forest.parents, [NONE, 0, 1, 0]);
-    assert_eq!(forest.order, [0, 1, 2, 3]);
-}
-
-#[test]
 fn far_and_missing_parents_are_searched() {
     let mut spans = vec![span(1, None), span(2, Some(1))];
     spans.extend((3..40).map(|id| span(id, Some(id - 1))));

@@ -276,39 +276,6 @@ mod tests {
         longest
     }
 
-    #[test]
-    fn the_longest_calls_are_known_with_their_steps() {
-        let calls: Vec<(u64, u64)> = (0..60).map(|at| (at % 30, at * 37 % 101)).collect();
-        let few = longest(&[(0, 900), (0, 700), (1, 20), (2, 30), (1, 15)]);
-        let after = |place: StepIndex| place.step > 0;
-        assert_eq!((few.of(|_| true), few.of(after), few.of(|_| false)), (Some(900), Some(30), None));
-        assert_eq!(
-            (few.heaviest(|_| true), few.heaviest(after), few.heaviest(|_| false)),
-            (Some((2, 1_600)), Some((2, 35)), None)
-        );
-        let many = longest(&calls);
-        assert_eq!(many.of(|_| false), many.0.last().map(|kept| kept.first.0.0));
-    }
-
-    #[test]
-    fn a_warm_up_has_more_sections_than_any_of_its_steps() {
-        let mut early = WarmupSections::default();
-        for at in 0..8 {
-            let mut step = WarmupStep::one(1_000, 10);
-            // Some in every step, the others in one only.
-            (0..100)
-                .chain((at + 1) * 10_000..(at + 1) * 10_000 + 1_000)
-                .for_each(|id| step.add(id, &Part::default().with_call(1, true)));
-            early.add(place(at), &step);
-        }
-        let sum = early.sum(|place| place.key() < self::place(7).key());
-        assert_eq!((sum.steps, sum.total_ns, sum.other_ns), (7, 7_000, 70));
-        let calls = |id| sum.of(id).calls;
-        assert!((0..100).all(|id| calls(id) == 7));
-        assert!((1..8).all(|at| (at * 10_000..at * 10_000 + 1_000).all(|id| calls(id) == 1)));
-        assert_eq!(calls(80_000), 0);
-    }
-
     /// What `heaviest` says, from all calls at once.
     fn heaviest(calls: &[(u64, u64)]) -> Option<(u64, u64)> {
         let mut by_number: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
@@ -366,13 +333,5 @@ mod tests {
                 steps.iter().map(|(at, calls)| (*at, calls.iter().copied().max().unwrap_or(0))).collect();
             proptest::prop_assert_eq!(&all, &longest(&longest_of));
         }
-    }
-
-    #[test]
-    fn of_too_many_calls_together_the_longest_stay() {
-        let calls: Vec<(u64, u64)> = (1..=300).map(|ns| (7, ns)).collect();
-        // 45 of 300 are too many.
-        assert_eq!(longest(&calls).heaviest(|_| true), Some((256, (45..=300).sum())));
-        assert_eq!(heaviest(&calls), Some((256, (45..=300).sum())));
     }
 }

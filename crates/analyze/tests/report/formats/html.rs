@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flate2::{Decompress, FlushDecompress};
 use serde_json::Value;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{Example, ValuePoint, ValueSeries};
+use stepscope_analyze::summary::Example;
 
 use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
 use crate::fixture::{MS, Run, healthy};
@@ -84,51 +84,6 @@ fn every_figure_is_that_of_the_json_report() {
                 assert_eq!(places.contains(place.as_str()), !section[name].is_null(), "{place}");
             }
         }
-    }
-}
-
-/// The attribute of each of a kind of shapes, in per cent of the width.
-fn percents<'a>(drawing: &'a str, shape: &'a str, attribute: &'a str) -> impl Iterator<Item = f64> + 'a {
-    let attribute = format!(" {attribute}=\"");
-    drawing.split(shape).skip(1).map(move |rest| between(rest, &attribute, "%").parse().unwrap())
-}
-
-#[test]
-fn steps_are_drawn_by_their_own_times_and_marks_lie_among_them() {
-    // The slowest 2 of 100 take a thousand times as long, so the 99th percentile is far beyond the median.
-    let mut durations = vec![10 * MS; 60];
-    durations.extend([30 * MS; 38]);
-    durations.extend([10_000 * MS; 2]);
-    let page = page(&Run::with_durations(durations).build());
-    let part = between(&page, "<section id=\"distribution\"", "</section>");
-    let drawing = between(part, "<div class=\"drawing\">", "</div>");
-    let xs: Vec<f64> = percents(drawing, "<rect", "x").collect();
-    let widths: Vec<f64> = percents(drawing, "<rect", "width").collect();
-    let marks: Vec<f64> = percents(drawing, "<line class=\"mark\"", "x1").collect();
-    assert_eq!((xs.len(), marks.len()), (3, 3), "{drawing}");
-    for (mark, bar) in marks.iter().zip([0, 1, 2]) {
-        assert!((xs[bar]..=xs[bar] + widths[bar]).contains(mark), "{marks:?} {xs:?} {widths:?}");
-    }
-    // From the shortest to the longest, in equal ratios: 3 of the 1,000 times.
-    assert!(xs[0] == 0.0 && (xs[2] + widths[2] - 100.0).abs() < 0.02, "{xs:?} {widths:?}");
-    assert!((xs[1] - 100.0 * 3_f64.ln() / 1_000_f64.ln()).abs() < 1.5, "{xs:?}");
-    let counts: Vec<&str> = figures(part)
-        .into_iter()
-        .filter(|(place, _)| place.ends_with("/count"))
-        .map(|(_, value)| value)
-        .collect();
-    assert_eq!(counts, ["60", "38", "2"]);
-}
-
-#[test]
-fn every_finding_links_to_a_part_of_the_page() {
-    let summary = full();
-    let page = page(&summary);
-    let links: Vec<&str> =
-        page.split("class=\"see\" href=\"#").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
-    assert_eq!(links.len(), report_of(&summary).findings.len());
-    for link in links {
-        assert!(page.contains(&format!("id=\"{link}\"")), "{link}");
     }
 }
 
@@ -277,29 +232,6 @@ fn the_data_are_the_series() {
     }
 }
 
-#[test]
-fn what_a_script_does_not_hold_exactly_is_not_in_the_data() {
-    let mut summary = full();
-    // A script holds twice a difference, and one more, below 2^53. A step number is a place, and stays the last one there is.
-    summary.series[0].points[0].wait_ns = 1 << 52;
-    summary.series[0].points[1].wait_ns = (1 << 52) - 1;
-    let last = summary.series[0].points.len() - 1;
-    summary.series[0].points[last].step = u64::MAX;
-    summary.examples[0].spans[0].duration_ns = u64::MAX;
-    summary.examples[0].spans[0].critical_ns = 1 << 60;
-    summary.memory.by_section.as_mut().unwrap().points[0].other_bytes = i64::MIN;
-    let (columns, _) = columns(&page(&summary));
-    assert_eq!(columns["wait"][..2], [None, Some((1 << 52) - 1)]);
-    assert_eq!(columns["step"][last], Some((1 << 52) - 1));
-    assert_eq!(columns["held_1"], [None, Some(40)]);
-    assert_eq!(columns["example-0_duration"][0], None);
-    assert_eq!(columns["example-0_critical"][0], None);
-    // What follows is as it was.
-    assert_eq!(columns["example-0_duration"][1..], [Some(4_000_000), Some(5_000_000), Some(7_000_000)]);
-    let json = json_of(&report_of(&summary));
-    assert_eq!(json.pointer("/examples/0/spans/0/duration_ns").unwrap().as_u64(), Some(u64::MAX));
-}
-
 /// A column of a step of the fixture: a step, the wait for its batch, `forward`, and a span of another thread that
 /// began 20 ns before the step.
 fn example_column(example: &Example, figure: &str, texts: &Value) -> Vec<Option<u64>> {
@@ -330,30 +262,6 @@ fn example_column(example: &Example, figure: &str, texts: &Value) -> Vec<Option<
     }
 }
 
-#[test]
-fn a_step_is_drawn_and_told_without_scripts() {
-    let page = page(&full());
-    let drawing = between(&page, "<svg class=\"plot waterfall\"", "</div>");
-    // Four spans, two intervals in which one of them ran, a batch; four pieces of the critical path.
-    assert_eq!(drawing.matches("<rect").count(), 11);
-    assert!(drawing.contains("ran for 3.50 ms in 2 parts and was suspended otherwise"));
-    assert!(drawing.contains(">loaders: batches that were waited for</text>"));
-    assert!(drawing.contains("<title>the batch that data_wait waited for, made in 3.00 ms</title>"));
-    assert_eq!(drawing.matches("<rect class=\"path\"").count(), 4);
-    assert!(
-        drawing.contains(">data_wait</text>") && drawing.contains(">thread main (the step&#39;s)</text>")
-    );
-    let rows = between(&page, "<details id=\"waterfall-rows\">", "</details>");
-    assert_eq!(rows.matches("<tr data-at=\"examples/1/spans/").count(), 4);
-    let figures = figures(rows);
-    let has = |place: &str, value: &str| figures.iter().any(|figure| *figure == (place.to_owned(), value));
-    // The median one is the second.
-    assert!(has("examples/1/spans/3/offset_ns", "-20"), "{figures:?}");
-    assert!(has("examples/1/spans/1/batch/produce_ns", "3000001"), "{figures:?}");
-    let kept = between(&page, "<caption>Steps that were kept", "</table>");
-    assert!(kept.contains("000000000000000000000000000004d2") && kept.contains("train, median"), "{kept}");
-}
-
 fn decoded(text: &str) -> Vec<u8> {
     let value = |letter: u8| match letter {
         b'A'..=b'Z' => letter - b'A',
@@ -378,109 +286,4 @@ fn inflate(packed: &[u8], length: u64) -> Vec<u8> {
     Decompress::new(true).decompress_vec(packed, &mut bytes, FlushDecompress::Finish).unwrap();
     assert_eq!(bytes.len() as u64, length);
     bytes
-}
-
-#[test]
-fn sections_beyond_the_document_are_in_the_data() {
-    let mut summary = full();
-    let template = summary.sections[0].clone();
-    summary.sections = (0..600)
-        .map(|at| {
-            let mut row = template.clone();
-            row.path = format!("step/section number {at:03}");
-            // Longest first, with ties.
-            row.stats.total = 1_000_000 - at / 2;
-            row.self_ns = (at % 3 > 0).then_some(at);
-            row
-        })
-        .collect();
-    let page = page(&summary);
-    let json = json_of(&report_of(&summary));
-    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
-    let rest = header["sections"].as_array().unwrap();
-    assert_eq!((page.matches(" data-kind=\"").count(), rest.len()), (120, 480));
-    for (at, row) in (120..).zip(rest) {
-        let section = &json["sections"][at];
-        let own = if section["self_ns"].is_null() { "self_busy_ns" } else { "self_ns" };
-        assert_eq!((&row[0], &row[1], &row[4]), (&Value::from(at), &section["path"], &Value::from(own)));
-        for (name, value) in [("count", 0), ("total", 1), (own, 2), ("p50", 3), ("cv", 6), ("errors", 9)] {
-            assert_eq!(section[name], row[5][value], "{name} of {at}");
-        }
-    }
-    let data = between(&page, "id=\"data\">", "</script>").len();
-    assert!(page.len() - data < 400_000, "{} bytes", page.len() - data);
-}
-
-/// Numbers that nothing compresses.
-struct Noise(u64);
-
-impl Noise {
-    fn below(&mut self, size: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % size
-    }
-}
-
-/// A run of 131,072 steps, two in a point, whose times and memory scatter.
-fn long() -> Summary {
-    let mut summary = full();
-    let mut noise = Noise(1);
-    let points = &mut summary.series[0].points;
-    let template = points[1];
-    *points = (0..65_536_u64)
-        .map(|at| {
-            let low = 19_000_000 + noise.below(1_000_000);
-            let high = low + noise.below(1_000_000);
-            let mut point = template;
-            point.step = at * 2;
-            point.duration_min_ns = low;
-            point.duration_max_ns = high;
-            point.duration_sum_ns = low + high;
-            point.wait_ns = noise.below(1_000_000);
-            point
-        })
-        .collect();
-    summary
-}
-
-#[test]
-fn hundreds_of_thousands_of_steps_fit() {
-    let size = page(&long()).len();
-    assert!(size < 3_000_000, "{size} bytes");
-}
-
-#[test]
-fn many_values_of_many_steps_fit() {
-    let mut summary = long();
-    let mut noise = Noise(2);
-    let template = summary.values[0].clone();
-    let points = |noise: &mut Noise| -> Vec<ValuePoint> {
-        let point = |at: u64| {
-            let [min, mean, max, last] =
-                [0, 1, 2, 3].map(|from| (noise.below(1 << 30) + (from << 30)) as f64);
-            ValuePoint { step: at * 2, count: 2, mean, min, max, last }
-        };
-        (0..65_536).map(point).collect()
-    };
-    summary.values = (0..8)
-        .map(|at| ValueSeries {
-            name: format!("v{at}"),
-            shift: 1,
-            points: points(&mut noise),
-            ..template.clone()
-        })
-        .collect();
-    let page = page(&summary);
-    assert!(page.len() < 3_000_000, "{} bytes", page.len());
-    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
-    let plots = header["plots"].as_array().unwrap();
-    let of_value = plots.iter().filter(|plot| plot["id"].as_str().unwrap().starts_with("value-"));
-    assert_eq!(of_value.map(|plot| plot["steps_per_point"].as_u64().unwrap()).collect::<Vec<_>>(), [16; 8]);
-    assert_eq!(page.matches("fewer points of each than the JSON report").count(), 8);
-    // One value alone has them all.
-    summary.values.truncate(1);
-    let page = self::page(&summary);
-    assert!(page.len() < 3_000_000, "{} bytes", page.len());
-    assert!(page.contains("\"id\":\"value-0\",\"name\":\"v0\",\"steps_per_point\":2"), "another width");
-    assert!(!page.contains("fewer points of each"));
 }

@@ -2,7 +2,7 @@
 //! are the same, and are held there against the JSON report.
 
 use super::{HOSTILE, hostile, report_of, text_in};
-use crate::fixture::{healthy, nothing};
+use crate::fixture::healthy;
 use crate::text::{snapshot, troubled};
 
 #[test]
@@ -34,11 +34,4 @@ fn names_stay_names() {
             previous = now;
         }
     }
-}
-
-#[test]
-fn an_input_without_a_run_says_so() {
-    let text = text_in("md", &report_of(&nothing()));
-    assert!(text.starts_with("## Nothing to report: the input holds no run.\n"), "{text}");
-    assert!(!text.contains("Findings"), "{text}");
 }

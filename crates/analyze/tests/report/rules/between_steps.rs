@@ -2,9 +2,7 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::report;
-use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{Pause, PhaseName, StepNumbers};
+use stepscope_analyze::summary::Pause;
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -28,44 +26,6 @@ fn time_in_which_nothing_is_recorded_is_found() {
     let gain = finding.predicted_gain.unwrap();
     assert_eq!((gain.saved_ns_per_step, gain.step_time_ns, gain.share), (10 * MS, 10 * MS, 0.5));
     assert!(finding.recommendation.contains("10.0 ms on average"), "{}", finding.recommendation);
-}
-
-#[test]
-fn steps_that_infer_may_wait_for_requests() {
-    let mut summary = run(2_000).build();
-    summary.modes[0].mode = Mode::Inference;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.severity, 9.0);
-    assert!(finding.recommendation.ends_with("that is no loss."), "{}", finding.recommendation);
-    summary.instances[0].throughput.elapsed_ns = 1_060 * MS;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.severity, 6.0);
-}
-
-#[test]
-fn few_pauses_are_told_from_a_little_at_every_step() {
-    let with = |usual_gap_ns, numbers| {
-        let mut summary = run(2_000).build();
-        summary.instances[0].usual_gap_ns = Some(usual_gap_ns);
-        summary.modes[0].numbers = numbers;
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding
-    };
-    let pauses = with(5 * MS, StepNumbers::Unique);
-    assert_eq!(
-        pauses.title,
-        "50 % of the time passes between steps, in few pauses in which nothing is recorded."
-    );
-    assert_eq!(pauses.evidence.get("usual_gap_ns"), Some(&json!(5 * MS)));
-    assert!(
-        pauses.recommendation.contains("usually 5.00 ms, and 1.00 s in all"),
-        "{}",
-        pauses.recommendation
-    );
-    assert!(!pauses.recommendation.contains("several runs"));
-    let again = with(0, StepNumbers::Repeated).recommendation;
-    assert!(again.contains("the input may hold several runs of the program"), "{again}");
-    assert!(with(6 * MS, StepNumbers::Repeated).recommendation.contains("10.0 ms on average"));
 }
 
 #[test]
@@ -95,59 +55,11 @@ fn the_pauses_that_make_most_of_it_are_located() {
     assert_eq!(one.evidence.get("longest_pause_after_step"), Some(&json!(19)));
     let three = with(&[200, 200, 100], run(2_000));
     assert!(three.title.contains("most of it in 3 pauses"), "{}", three.title);
-    assert!(
-        three.recommendation.contains(
-            "usually 0 ns, but not after step 19 (200 ms, 200 ms into the run), after step 39 (200 ms, 400 ms into the run) \
-             and after step 59 (100 ms, 600 ms into the run): look"
-        ),
-        "{}",
-        three.recommendation
-    );
     // Less than half of it; or as much as checkpoints may have taken there.
     let few = with(&[200, 200, 90], run(2_000));
     assert!(few.title.contains("in few pauses in which nothing"), "{}", few.title);
     let beside = with(&[600], run(2_200).between(Phase::Checkpoint, "checkpoint", &[200 * MS]));
     assert!(beside.title.contains("in few pauses in which nothing"), "{}", beside.title);
-}
-
-#[test]
-fn steps_at_the_same_time_have_no_time_between_them() {
-    let mut summary = run(2_000).build();
-    summary.instances[0].steps_overlap = true;
-    assert_eq!(
-        unknown(RULE, &summary),
-        "steps overlap on several threads: what is between them is not known"
-    );
-}
-
-#[test]
-fn processes_that_do_the_same_steps_at_other_times_are_noted() {
-    let note = |ranks: [i64; 2], numbers: u64, later_ns: u64| {
-        let mut summary = run(1_000).build();
-        summary.modes[0].step_range = Some((0, numbers - 1));
-        let first = summary.instances[0].clone();
-        let (mut a, mut b) = (first.clone(), first);
-        (a.resource.rank, b.resource.rank) = (Some(ranks[0]), Some(ranks[1]));
-        let start_ns = a.first_ns.unwrap();
-        (a.last_ns, b.first_ns, b.last_ns) =
-            (Some(start_ns + 500 * MS), Some(start_ns + later_ns), Some(start_ns + later_ns + 500 * MS));
-        summary.instances = vec![b, a];
-        let report = report::build(&summary, report::Reading::default(), &Config::default());
-        report.notes.into_iter().find(|note| note.rule == RULE).map(|note| note.text)
-    };
-    let runs = note([0, 0], 50, 60_500 * MS).unwrap();
-    assert!(
-        runs.starts_with("Processes with steps of the same numbers follow each other, 1 min 00 s apart"),
-        "{runs}"
-    );
-    let clocks = note([0, 1], 50, 3_600_000 * MS).unwrap();
-    assert!(
-        clocks.starts_with("Ranks do steps of the same numbers at other times, 1 h 00 min apart"),
-        "{clocks}"
-    );
-    // At the same time, or other steps.
-    assert_eq!(note([0, 1], 50, 400 * MS), None);
-    assert_eq!(note([0, 0], 100, 60_500 * MS), None);
 }
 
 #[test]
@@ -163,33 +75,6 @@ fn sections_without_a_phase_are_named() {
     assert_eq!(dump.evidence.get("calls"), Some(&json!(20)));
     assert!(dump.recommendation.starts_with("`dump` takes 600 ms in 20 calls: "), "{}", dump.recommendation);
     assert_eq!((nothing.severity, nothing.section), (10.0, None));
-}
-
-#[test]
-fn phases_that_no_rule_judges_are_told_as_none_is() {
-    let with = |phase: PhaseName| {
-        let mut summary = run(2_000).between_untagged("draw", &[30 * MS; 30]).build();
-        let row = summary.sections.iter_mut().find(|row| row.path == "draw").unwrap();
-        row.phase = Some(phase.clone());
-        summary.outside.iter_mut().for_each(|row| row.phase = Some(phase.clone()));
-        summary
-    };
-    for phase in [PhaseName::Custom("plotting".into()), PhaseName::Known(Phase::Compile)] {
-        let findings = found(RULE, &with(phase.clone()));
-        let draw = &findings[0];
-        assert_eq!(
-            draw.title,
-            "45 % of the time passes between steps in sections that no other rule judges."
-        );
-        assert_eq!((draw.section.as_deref(), draw.phase.as_deref()), (Some("draw"), Some(phase.as_str())));
-        let advice = &draw.recommendation;
-        assert!(advice.starts_with("`draw` takes 900 ms in 30 calls: do it less often, or"), "{advice}");
-    }
-    // What the model does is no waste.
-    for phase in [Phase::Evaluation, Phase::Inference, Phase::Forward] {
-        let findings = found(RULE, &with(PhaseName::Known(phase)));
-        assert!(findings.iter().all(|finding| finding.title.ends_with("nothing is recorded.")), "{phase}");
-    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::json;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy, same};
+use crate::fixture::{MS, Run, healthy};
 
 const RULE: &str = "checkpoint_stalls";
 
@@ -42,46 +42,6 @@ fn checkpoints_inside_steps_are_found() {
     let summary = Run::of(100, 10 * MS).phase(Phase::Checkpoint, "save", MS).build();
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!((finding.severity, finding.section.as_deref()), (10.0, Some("step/save")));
-}
-
-#[test]
-fn those_in_steps_and_those_between_them_are_counted_together() {
-    let mut summary = Run::of(100, 10 * MS)
-        .phase(Phase::Checkpoint, "save", MS)
-        .between(Phase::Checkpoint, "checkpoint", &[50 * MS, 60 * MS])
-        .build();
-    // 15 calls of 5 ms, one of them in warm-up, and one that no step waits for.
-    let row = summary.sections.iter_mut().find(|row| row.path == "step/save").unwrap();
-    row.stats = same(15, 5 * MS);
-    (row.in_steps[0].calls, row.in_steps[0].total_ns, row.in_steps[0].driving_ns) = (15, 75 * MS, 75 * MS);
-    (row.in_steps[0].warmup_calls, row.in_steps[0].warmup_driving_ns) = (1, 5 * MS);
-    let mut beside = row.clone();
-    beside.path = "step/upload".into();
-    beside.in_steps[0].driving_ns = 0;
-    summary.sections.push(beside);
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.evidence.get("checkpoints"), Some(&json!(16)));
-    assert_eq!(finding.evidence.get("checkpoints_between_steps"), Some(&json!(2)));
-    // Those between steps take most.
-    assert_eq!(finding.evidence.get("checkpoint_p50_ns"), Some(&json!(50 * MS)));
-    assert_eq!(finding.evidence.get("checkpoint_max_ns"), Some(&json!(60 * MS)));
-    let advice = &finding.recommendation;
-    assert!(
-        advice.contains(
-            ": in 14 checkpoints in steps and 2 between them the steps stand still for 210 ms in all."
-        ),
-        "{advice}"
-    );
-}
-
-#[test]
-fn of_a_checkpoint_with_parts_the_calls_are_those_of_the_whole() {
-    let run = Run::of(100, 10 * MS).phase(Phase::Checkpoint, "save", MS);
-    let summary = run.phase(Phase::Checkpoint, "save/write", 3 * MS).build();
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.section.as_deref(), Some("step/save/write"));
-    // As this fixture has it: 1 ms around what is inside.
-    assert_eq!(finding.evidence.get("checkpoint_p50_ns"), Some(&json!(MS)));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Fixtures of `communication_waits`.
 
-use stepscope_analyze::summary::{PhaseName, PhaseTime};
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -66,75 +65,6 @@ fn the_rank_that_the_others_wait_for_is_named() {
         assert!(finding.recommendation.starts_with("Let the exchange run"), "{}", finding.recommendation);
     }
     assert_eq!(with(&[(10 * MS, 4 * MS)]).rank, None);
-}
-
-#[test]
-fn what_the_late_rank_does_longer_is_named() {
-    // It comes 4 ms after the others, and saves for `saves_ns` of them.
-    let with = |saves_ns: u64| {
-        let run = Run::of(100, 10 * MS)
-            .phase(Phase::Communication, "all_reduce", 4 * MS)
-            .phase(Phase::Checkpoint, "save", MS)
-            .ranks(&[(10 * MS, 5 * MS), (10 * MS, MS), (10 * MS, 5 * MS)]);
-        let mut summary = run.build();
-        for (row, (phase, exposed_ns)) in summary.instances.iter_mut().zip([
-            (Phase::Forward, MS),
-            (Phase::Checkpoint, saves_ns),
-            (Phase::Forward, MS),
-        ]) {
-            row.phases_per_step = vec![PhaseTime { phase: PhaseName::Known(phase), exposed_ns }];
-        }
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        let saves = finding.evidence.get("phase_per_step_ns").cloned();
-        (finding.recommendation, saves)
-    };
-    let (advice, saves) = with(2 * MS);
-    assert!(
-        advice
-            .contains(" It is in `checkpoint` (`step/save`), 2.00 ms a step and 0 ns on the others: look at"),
-        "{advice}"
-    );
-    assert_eq!(saves, Some((2 * MS).into()));
-    // Less than half of its lateness explains nothing.
-    let (advice, saves) = with(2 * MS - 1);
-    assert!(advice.contains(" Look at what its step does before the exchange"), "{advice}");
-    assert_eq!(saves, None);
-}
-
-#[test]
-fn what_the_late_rank_does_between_its_steps_is_told() {
-    // Three ranks; what the second does between its steps takes 4 ms a step, for which the others wait in the next exchange.
-    let with = |other_steps_ns: u64, saves_ns: u64| {
-        let run = Run::of(100, 10 * MS)
-            .phase(Phase::Communication, "all_reduce", 4 * MS)
-            .phase(Phase::Checkpoint, "save", MS)
-            .ranks(&[(14 * MS, 5 * MS), (10 * MS, MS), (14 * MS, 5 * MS)]);
-        let mut summary = run.build();
-        let time = |phase, exposed_ns| PhaseTime { phase: PhaseName::Known(phase), exposed_ns };
-        let row = &mut summary.instances[1];
-        row.throughput.elapsed_ns = 1_400 * MS;
-        row.other_steps_ns = 100 * other_steps_ns;
-        row.phases_between_steps = vec![time(Phase::Checkpoint, saves_ns)];
-        // Less than what is between its steps.
-        row.phases_per_step = vec![time(Phase::Forward, 3 * MS)];
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        assert_eq!(finding.rank, Some(1));
-        assert_eq!(finding.evidence.get("late_rank_between_steps_ns"), Some(&(4 * MS).into()));
-        assert_eq!(finding.evidence.get("other_ranks_between_steps_ns"), Some(&0.into()));
-        assert_eq!(finding.evidence.get("phase_per_step_ns"), None);
-        finding.recommendation
-    };
-    for (advice, what) in [
-        (
-            with(3 * MS, MS),
-            ", most of that in steps of another mode, such as evaluation: let each rank do a part of",
-        ),
-        (with(MS, 3 * MS), ", most of that in `checkpoint`: let another thread do it"),
-        (with(MS, MS), ", and no section tells what it does there: put sections around it."),
-    ] {
-        let told = format!("It is between its steps for 4.00 ms a step and the others for 0 ns{what}");
-        assert!(advice.contains(&told), "{advice}");
-    }
 }
 
 #[test]

@@ -2,9 +2,6 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::report::{Reading, build};
-use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{AfterWarmup, SlowestProcess};
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -61,24 +58,6 @@ fn loaders_for_which_ranks_wait_in_communication_are_found() {
 }
 
 #[test]
-fn the_report_begins_with_it_and_blames_no_rank() {
-    let mut summary = group(0.98);
-    summary.input.share = Some(0.02);
-    // (The steps of the mode are those of one, and all of the run.)
-    summary.instances.iter_mut().for_each(|row| row.throughput.elapsed_ns = row.steps.total / 16);
-    let report = build(&summary, Reading::default(), &Config::default());
-    let place = |rule: &str| report.findings.iter().position(|finding| finding.rule == rule).unwrap();
-    assert!(place(RULE) < place("communication_waits"));
-    assert!(
-        report.summary.verdict.starts_with("Ranks wait for each other's batches"),
-        "{}",
-        report.summary.verdict
-    );
-    let waits = report.findings.iter().find(|finding| finding.rule == "communication_waits").unwrap();
-    assert!(waits.recommendation.contains("see `loader_bound` first"), "{}", waits.recommendation);
-}
-
-#[test]
 fn loaders_with_time_to_spare_are_fine() {
     let with = |change: &dyn Fn(&mut Summary)| {
         let mut summary = group(0.98);
@@ -95,14 +74,6 @@ fn loaders_with_time_to_spare_are_fine() {
     // What threads of the steps make themselves, no rank waits for elsewhere.
     let said = with(&|summary| {
         summary.batches.loaders[0].workers.iter_mut().for_each(|worker| worker.drives_steps = true);
-    });
-    assert_eq!(said, "no batches of loader threads were read");
-    // One of them alone is slow: `input_bound` and `slow_rank` name it.
-    let said = with(&|summary| {
-        let after_warmup =
-            AfterWarmup { produce_mean_ns: 200 * MS, utilisation: Some(0.99), slot_wait_share: None };
-        summary.batches.loaders[0].slowest =
-            Some(SlowestProcess { rank: Some(3), workers_at_once: 2, after_warmup });
     });
     assert_eq!(said, "no batches of loader threads were read");
 }

@@ -1,10 +1,9 @@
 //! Fixtures of `long_warmup`.
 
-use stepscope_analyze::summary::PhaseName;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy, queued, same};
+use crate::fixture::{MS, Run, healthy, queued};
 
 const RULE: &str = "long_warmup";
 
@@ -34,73 +33,6 @@ fn what_others_on_the_machine_take_is_told_and_no_fault() {
         finding.severity
     };
     assert_eq!((with(100 * MS), with(99 * MS)), (9.0, 50.0));
-}
-
-#[test]
-fn one_step_of_warm_up_is_told_as_one() {
-    let [finding] = found(RULE, &Run::of(190, 10 * MS).warmup(&[2_010 * MS]).build()).try_into().unwrap();
-    let advice = &finding.recommendation;
-    assert!(advice.ends_with(" The first step takes 2.00 s more than a usual one."), "{advice}");
-    // And one of each rank.
-    let mut summary = Run::of(190, 10 * MS).warmup(&[1_010 * MS; 2]).build();
-    summary.modes[0].warmup.max_per_instance = 1;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    let advice = &finding.recommendation;
-    assert!(
-        advice.ends_with(" The first steps of 2 ranks take 2.00 s more than as many usual ones."),
-        "{advice}"
-    );
-}
-
-#[test]
-fn what_only_the_first_steps_do_is_named() {
-    let compiling: Vec<u64> = (0..200).map(|call| if call < 10 { 204 * MS } else { 4 * MS }).collect();
-    let run = Run::of(190, 10 * MS).warmup(&[210 * MS; 10]).varying("forward", &compiling);
-    let mut summary = run.varying("forward/compile", &[200 * MS]).build();
-    let row = summary.sections.iter_mut().find(|row| row.name == "compile").unwrap();
-    row.stats = same(10, 200 * MS);
-    row.in_steps[0].steps = 10;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.section.as_deref(), Some("step/forward/compile"));
-    let advice = &finding.recommendation;
-    assert!(advice.starts_with("`step/forward/compile` takes 2.00 s in 10 calls:"), "{advice}");
-}
-
-#[test]
-fn of_several_ranks_the_section_is_named_that_others_wait_for() {
-    // Of four ranks one compiles for 200 ms in each of ten steps, and three communicate as long.
-    let of = |ranks: usize, compiling: u64, waiting: u64| {
-        let waits: Vec<u64> = (0..200).map(|call| if call < waiting { 201 * MS } else { MS }).collect();
-        let run = Run::of(190, 10 * MS).warmup(&[210 * MS; 40]).varying("all_reduce", &waits);
-        let mut summary = run.varying("jit", &[200 * MS]).build();
-        let row = |name: &str| summary.sections.iter().position(|row| row.name == name).unwrap();
-        let (jit, reduce) = (row("jit"), row("all_reduce"));
-        summary.sections[jit].stats = same(10, compiling);
-        summary.sections[jit].in_steps[0].steps = 10;
-        summary.sections[reduce].phase = Some(PhaseName::Known(Phase::Communication));
-        let rank = summary.instances[0].clone();
-        summary.instances = vec![rank; ranks];
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        (finding.section.unwrap(), finding.recommendation)
-    };
-    let (section, advice) = of(4, 200 * MS, 30);
-    assert_eq!(section, "step/jit");
-    assert!(advice.starts_with("`step/jit` takes 2.00 s in 10 calls: "), "{advice}");
-    assert!(advice.contains(" Meanwhile others wait for it in `step/all_reduce`. "), "{advice}");
-    // What is less than half of what one of them takes explains nothing, even where all of them wait for nearly all of it;
-    // and one process waits for none.
-    for (section, advice) in [of(4, 90 * MS, 30), of(4, 30 * MS, 39), of(1, 200 * MS, 30)] {
-        assert_eq!(section, "step/all_reduce");
-        assert!(!advice.contains("Meanwhile"), "{advice}");
-    }
-}
-
-#[test]
-fn where_no_section_explains_it_none_is_named() {
-    let run = Run::of(190, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).warmup(&[210 * MS; 10]);
-    let [finding] = found(RULE, &run.build()).try_into().unwrap();
-    assert_eq!(finding.section, None);
-    assert!(finding.recommendation.starts_with("No section explains it"), "{}", finding.recommendation);
 }
 
 #[test]

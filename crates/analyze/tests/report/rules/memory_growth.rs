@@ -5,7 +5,7 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::memory::{LeakVerdict, Thresholds, leaks};
 use stepscope_analyze::report::Verdict;
 use stepscope_analyze::rules::{Config, find};
-use stepscope_analyze::summary::{FigureSource, LateGrowth, StepNumbers, StepSeries, Trend};
+use stepscope_analyze::summary::{LateGrowth, StepNumbers, StepSeries, Trend};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, notes, unknown};
@@ -50,31 +50,6 @@ fn an_hour_to_the_limit_is_the_worst() {
     assert_eq!(severity(&config), 100.0);
     config.memory_growth.limit_bytes = 400_000_000_000;
     assert_eq!(severity(&config), 70.0);
-}
-
-#[test]
-fn no_section_is_named_when_none_fits() {
-    let summary = run().live(0, 134_000.0, 134_000.0, 1e-12).leaves("step/forward", 1_000).build();
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.section, None);
-    assert!(finding.recommendation.starts_with("No section"), "{}", finding.recommendation);
-}
-
-#[test]
-fn where_sections_say_nothing_of_memory_nothing_is_said_of_them() {
-    let mut unsaid = run().live(0, 134_000.0, 134_000.0, 1e-12).leaves("step/forward", 1_000).build();
-    let row = unsaid.sections.iter_mut().find(|row| row.name == "forward").unwrap();
-    // Its children were not read.
-    row.memory.as_mut().unwrap().self_net_bytes = None;
-    for summary in [unsaid, run().live(0, 134_000.0, 134_000.0, 1e-12).build()] {
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        let advice = &finding.recommendation;
-        assert!(
-            advice.starts_with("In which section is not known, as none says what it allocates"),
-            "{advice}"
-        );
-        assert!(advice.contains("`stepscope::Alloc`"), "{advice}");
-    }
 }
 
 #[test]
@@ -158,34 +133,6 @@ fn short_runs_and_runs_without_figures_are_not_judged() {
 }
 
 #[test]
-fn of_sampled_steps_the_rest_allocated_as_well() {
-    let of = |recorded: u64, source: FigureSource, whole: u64| {
-        let mut summary = run()
-            .live(3_000_000, 134_000.0, 133_000.0, 1e-12)
-            .leaves("step/history", 10 * 133_632)
-            .leaves("step/forward", 133_632)
-            .build();
-        summary.coverage.recorded_steps = Some(recorded);
-        summary.coverage.whole_steps = whole;
-        // One in so many was read, so their numbers reach as far as those of all.
-        summary.modes[0].step_range = Some((0, recorded - 1));
-        summary.sections.iter_mut().for_each(|row| row.source = source);
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding.section
-    };
-    // The process's own sums are those of ten times as many steps as were read.
-    assert_eq!(of(5_000, FigureSource::Aggregates, 500).as_deref(), Some("step/history"));
-    assert_eq!(of(500, FigureSource::Aggregates, 500).as_deref(), Some("step/forward"));
-    assert_eq!(of(5_000, FigureSource::Spans, 500).as_deref(), Some("step/forward"));
-    // Spans of a tenth of the steps.
-    let mut summary =
-        run().live(3_000_000, 134_000.0, 133_000.0, 1e-12).leaves("step/history", 13_363).build();
-    summary.coverage.whole_steps = 50;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.section.as_deref(), Some("step/history"));
-}
-
-#[test]
 fn numbers_that_begin_anew_are_counted_on_or_not_judged() {
     let with = |numbers: StepNumbers| {
         let mut summary = run().live(3_000_000, 134_000.0, 133_000.0, 1e-12).build();
@@ -202,15 +149,4 @@ fn numbers_that_begin_anew_are_counted_on_or_not_judged() {
     let [note] = notes(RULE, &with(StepNumbers::Repeated), &Config::default()).try_into().unwrap();
     assert!(note.text.starts_with("500 steps share the numbers 0 to 9: "), "{}", note.text);
     assert!(notes(RULE, &with(StepNumbers::ByEpoch), &Config::default()).is_empty());
-}
-
-#[test]
-fn the_rate_of_sampled_steps_is_that_of_their_numbers() {
-    let mut summary = run().live(3_000_000, 20_000.0, 20_000.0, 1e-12).build();
-    let per_hour = |summary: &Summary| found(RULE, summary)[0].evidence.get("growth_per_hour_bytes").cloned();
-    assert_eq!(per_hour(&summary), Some(json!(20_000u64 * 100 * 3_600)));
-    // One step in ten was read, of 5,000 that ran in the same time.
-    summary.coverage.recorded_steps = Some(5_000);
-    summary.modes[0].step_range = Some((0, 4_999));
-    assert_eq!(per_hour(&summary), Some(json!(20_000u64 * 1_000 * 3_600)));
 }

@@ -1,11 +1,11 @@
 //! Fixtures of `slow_calls`.
 
 use serde_json::json;
-use stepscope_analyze::summary::{InSteps, PeriodCause, PeriodicSteps, PhaseName, StepPeriod, Summary};
+use stepscope_analyze::summary::{PeriodCause, PeriodicSteps, PhaseName, StepPeriod, Summary};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy, queued, stats};
+use crate::fixture::{MS, Run, healthy, queued};
 
 const RULE: &str = "slow_calls";
 
@@ -60,39 +60,6 @@ fn of_nested_sections_the_innermost_is_named() {
 }
 
 #[test]
-fn what_a_waiting_part_does_in_few_of_the_steps_is_its_own() {
-    // `log` runs twice a step. Its slow calls are those in which it waits for a lock: in every tenth step or less often they
-    // are told of the wait, in every eighth of `log`.
-    let with = |every: u64| {
-        let slow = 200 / every;
-        let calls = |usual: u64| {
-            let slow_calls = std::iter::repeat_n(usual + 40 * MS, usize::try_from(slow).unwrap());
-            let usual_calls = if usual > 0 { usize::try_from(400 - slow).unwrap() } else { 0 };
-            stats(slow_calls.chain(std::iter::repeat_n(usual, usual_calls)))
-        };
-        let run = Run::of(200, 10 * MS).varying("log", &spikes()).varying("log/lock", &[MS]);
-        let mut summary = run.build();
-        for (name, stats, steps) in [("log", calls(MS), 200), ("lock", calls(0), slow)] {
-            let row = summary.sections.iter_mut().find(|row| row.name == name).unwrap();
-            row.stats = stats;
-            row.slow_excess_ns = Some(slow * 40 * MS);
-            let part = &mut row.in_steps[0];
-            (part.calls, part.steps) = (stats.count, steps);
-            (part.total_ns, part.driving_ns) = (stats.total, stats.total);
-        }
-        let row = summary.sections.iter_mut().find(|row| row.name == "lock").unwrap();
-        row.phase = Some(PhaseName::Known(Phase::Synchronization));
-        summary
-    };
-    for every in [20, 10] {
-        let told = fine(RULE, &with(every));
-        assert_eq!(told, "the slow calls of step/log cost most, 0 % of the step time", "every {every}");
-    }
-    let [finding] = found(RULE, &with(8)).try_into().unwrap();
-    assert_eq!(finding.section.as_deref(), Some("step/log"));
-}
-
-#[test]
 fn usual_variation_and_regular_work_are_fine() {
     let because = "no section has a few calls that take a multiple of the others";
     assert_eq!(fine(RULE, &healthy().build()), because);
@@ -102,15 +69,6 @@ fn usual_variation_and_regular_work_are_fine() {
     // 9 times the median.
     let varying: Vec<u64> = (0..20).map(|call| if call == 7 { 9 * MS } else { MS }).collect();
     assert_eq!(fine(RULE, &Run::of(200, 10 * MS).varying("log", &varying).build()), because);
-}
-
-#[test]
-fn usual_calls_above_the_median_cost_nothing() {
-    // Most calls take 1 or 1.9 ms; of 200 one is slow.
-    let mut calls: Vec<u64> = [MS, 19 * MS / 10, MS].into_iter().cycle().take(200).collect();
-    calls[77] = 31 * MS;
-    let summary = Run::of(200, 10 * MS).varying("forward", &calls).build();
-    assert_eq!(fine(RULE, &summary), "the slow calls of step/forward cost most, 1.5 % of the step time");
 }
 
 #[test]
@@ -144,27 +102,6 @@ fn with_period(mut summary: Summary, phase: Option<Phase>, more_ns: u64, above_n
 }
 
 #[test]
-fn what_comes_again_every_so_many_steps_is_no_rarity() {
-    let run = || Run::of(200, 10 * MS).varying("log", &spikes());
-    // Every twentieth of 200 steps takes 40 ms more.
-    let with = |phase: Option<Phase>, above_ns: u64| {
-        let mut summary = run().build();
-        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
-        row.phase = Some(PhaseName::Known(Phase::Io));
-        with_period(summary, phase, 40 * MS, above_ns)
-    };
-    let because = "the slow calls of step/log cost most, 0 % of the step time";
-    assert_eq!(fine(RULE, &with(Some(Phase::Io), 400 * MS)), because);
-    // What is beyond it is still rare: 20 % less 10 %.
-    let [rest] = found(RULE, &with(Some(Phase::Io), 200 * MS)).try_into().unwrap();
-    assert_eq!(rest.severity, 10.0);
-    // A period of another phase explains nothing of it.
-    for other in [Some(Phase::Checkpoint), None] {
-        assert_eq!(found(RULE, &with(other, 400 * MS)).len(), 1, "{other:?}");
-    }
-}
-
-#[test]
 fn periodic_work_of_the_model_itself_is_found() {
     // Every twentieth of 200 steps of 10 ms takes 40 ms more, in `forward` itself or in what it saves.
     let with = |phase: Phase, name: &str| {
@@ -193,42 +130,6 @@ fn periodic_work_of_the_model_itself_is_found() {
     for (phase, name) in [(Phase::Optimizer, "optimizer"), (Phase::Io, "log")] {
         assert!(fine(RULE, &with(phase, name)).ends_with("cost most, 0 % of the step time"), "{name}");
     }
-    // What is saved inside of it has a name of its own.
-    let mut summary = with(Phase::Forward, "forward");
-    let mut save = summary.sections.iter().find(|row| row.name == "forward").unwrap().clone();
-    (save.path, save.name) = ("step/forward/save".into(), "save".into());
-    save.phase = Some(PhaseName::Known(Phase::Checkpoint));
-    save.stats = stats([40 * MS; 10]);
-    (save.in_steps[0].steps, save.in_steps[0].calls) = (10, 10);
-    (save.in_steps[0].total_ns, save.in_steps[0].driving_ns) = (400 * MS, 400 * MS);
-    summary.sections.push(save);
-    assert!(fine(RULE, &summary).starts_with("the slow calls of step/forward cost most, 0 %"));
-}
-
-#[test]
-fn long_calls_of_another_mode_are_not_slow_ones_of_training() {
-    let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
-    let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
-    let all = row.in_steps[0];
-    let mut part = |mode, calls, total_ns| {
-        let part = InSteps { mode, steps: calls, calls, total_ns, driving_ns: total_ns, ..all };
-        row.in_steps.retain(|part| part.mode != mode);
-        row.in_steps.push(part);
-    };
-    // The ten slow ones.
-    part(Mode::Train, 190, 190 * MS);
-    part(Mode::Eval, 10, 410 * MS);
-    let said = fine(RULE, &summary);
-    assert_eq!(said, "the slow calls of step/log cost most, 0 % of the step time");
-    // Five of them each: 200 ms of the 2 s of training.
-    let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
-    for part in &mut row.in_steps {
-        part.calls = if part.mode == Mode::Train { 195 } else { 5 };
-        part.total_ns = 200 * MS + part.calls * MS;
-        part.driving_ns = part.total_ns;
-    }
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!((finding.severity, finding.evidence.get("above_median_ns")), (10.0, Some(&json!(200 * MS))));
 }
 
 #[test]
@@ -237,19 +138,6 @@ fn checkpoints_and_waits_are_left_to_their_rules() {
         let mut summary = Run::of(200, 10 * MS).varying("part", &spikes()).build();
         let row = summary.sections.iter_mut().find(|row| row.name == "part").unwrap();
         row.phase = Some(PhaseName::Known(phase));
-        assert!(fine(RULE, &summary).starts_with("no section"), "{phase}");
-    }
-}
-
-#[test]
-fn waits_for_other_processes_are_left_to_their_rules() {
-    for phase in [Phase::Communication, Phase::Synchronization] {
-        let mut summary = Run::of(200, 10 * MS).varying("part", &spikes()).build();
-        let row = summary.sections.iter_mut().find(|row| row.name == "part").unwrap();
-        row.phase = Some(PhaseName::Known(phase));
-        assert_eq!(found(RULE, &summary).len(), 1, "{phase}");
-        let second = summary.instances[0].clone();
-        summary.instances.push(second);
         assert!(fine(RULE, &summary).starts_with("no section"), "{phase}");
     }
 }

@@ -33,39 +33,6 @@ fn the_section_that_holds_the_step_up_is_named() {
 }
 
 #[test]
-fn all_that_prepares_is_named_and_what_is_left_is_without_all_of_it() {
-    // Of 15 ms preparation takes 5.75.
-    let summary = Run::of(100, 15 * MS)
-        .phase(Phase::Forward, "forward", 9 * MS)
-        .phase(Phase::Preprocessing, "a", 2 * MS)
-        .phase(Phase::Augmentation, "b", 1_900_000)
-        .phase(Phase::Collate, "c", 1_800_000)
-        .phase(Phase::Collate, "a/pad", 50_000)
-        .build();
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(
-        finding.title,
-        "38 % of the step time goes into preprocessing (13 %), augmentation (13 %) and collation (12 %) on the training \
-         thread."
-    );
-    assert_eq!(
-        finding.recommendation,
-        "Move preparation into the loader threads, `step/a` first, where it runs while the step before computes; the rest of \
-         the step takes 9.25 ms."
-    );
-    // One that is nearly all, and one of which no share is worth telling.
-    for (step_ms, collate_ms, title) in [
-        (120, 20, "17 % of the step time goes into collation on the training thread."),
-        (200_000, 600, "0.30 % of the step time goes into collation on the training thread."),
-    ] {
-        let run = Run::of(100, step_ms * MS).phase(Phase::Collate, "c", collate_ms * MS);
-        let [finding] =
-            found(RULE, &run.phase(Phase::Augmentation, "b", 700_000).build()).try_into().unwrap();
-        assert_eq!(finding.title, title);
-    }
-}
-
-#[test]
 fn a_little_preparation_is_fine() {
     assert_eq!(
         fine(RULE, &healthy().build()),

@@ -1,7 +1,6 @@
 //! Fixtures of `slow_section`.
 
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::InSteps;
 use stepscope_core::Phase;
 
 use super::{fine, found, notes, unknown};
@@ -20,18 +19,6 @@ fn helper_code_inside_the_step_is_found() {
     assert_eq!(finding.title, "30 % of the step time goes into step/log_metrics itself.");
     assert_eq!((finding.severity, finding.phase), (30.0, None));
     assert!(finding.recommendation.contains("3 times a step, 1.00 ms each"), "{}", finding.recommendation);
-}
-
-#[test]
-fn several_sections_come_largest_first() {
-    let summary = Run::of(100, 10 * MS)
-        .phase(Phase::Forward, "forward", 3 * MS)
-        .untagged("a", 1, 2 * MS)
-        .untagged("b", 1, 3 * MS)
-        .phase(Phase::Other, "sync", 2 * MS)
-        .build();
-    let sections: Vec<_> = found(RULE, &summary).into_iter().filter_map(|finding| finding.section).collect();
-    assert_eq!(sections, ["step/b", "step/a", "step/sync"]);
 }
 
 #[test]
@@ -77,46 +64,8 @@ fn without_phases_regular_stages_cannot_be_told() {
 }
 
 #[test]
-fn what_a_device_computes_is_no_helper_code() {
-    let mut summary = Run::of(100, 4_000 * MS)
-        .phase(Phase::Forward, "forward", 1_500 * MS)
-        .untagged("sgemm", 1, 1_600 * MS)
-        .build();
-    assert_eq!(found(RULE, &summary).len(), 1);
-    let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
-    row.device_calls = row.stats.count;
-    assert!(fine(RULE, &summary).starts_with("no section"));
-    let noted = notes(RULE, &summary, &Config::default());
-    assert!(noted.iter().all(|note| note.section.as_deref() != Some("step/sgemm")), "{noted:?}");
-    // A host section of this name, of which a few calls are annotations of a stream.
-    let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
-    row.device_calls = row.stats.count / 2;
-    assert_eq!(found(RULE, &summary).len(), 1);
-}
-
-#[test]
 fn few_steps_are_not_judged() {
     assert!(unknown(RULE, &Run::of(19, 10 * MS).untagged("x", 1, 9 * MS).build()).starts_with("19 steps"));
-}
-
-#[test]
-fn of_thinned_steps_the_whole_ones_count_calls() {
-    let mut summary =
-        Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 6 * MS).untagged("log_metrics", 3, MS).build();
-    // A tenth was read whole, and sections are counted in it alone.
-    let mode = &mut summary.modes[0];
-    (mode.whole_all.steps, mode.whole_all.total_ns) = (10, 100 * MS);
-    mode.whole = mode.whole_all;
-    let tenth = |row: &mut InSteps| (row.calls, row.exposed_ns) = (row.calls / 10, row.exposed_ns / 10);
-    summary.sections.iter_mut().flat_map(|row| &mut row.in_steps).for_each(tenth);
-    mode.phases.iter_mut().for_each(|row| row.exposed_ns /= 10);
-    mode.unattributed_ns /= 10;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.recommendation.contains("3 times a step, 1.00 ms each"), "{}", finding.recommendation);
-    // Without a whole step there is nothing to say.
-    summary.modes[0].whole_all.steps = 0;
-    summary.modes[0].whole.steps = 0;
-    assert!(unknown(RULE, &summary).starts_with("the steps were recorded without their sections"));
 }
 
 #[test]

@@ -2,11 +2,8 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::report::TimeBase;
-use stepscope_analyze::summary::{
-    ChangeCause, ChangeKind, PhaseName, SeriesPoint, StepChange, StepNumbers, StepSeries,
-};
-use stepscope_core::{Mode, Phase, SectionKind};
+use stepscope_analyze::summary::{ChangeKind, StepChange, StepNumbers, StepSeries};
+use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
 use crate::fixture::{MS, Run, point, queued};
@@ -32,112 +29,6 @@ fn then(step: u64, to_step: u64, before_ms: u64, after_ms: u64) -> StepChange {
     }
 }
 
-/// The steps take 10 ms each, and wait before that for 1 ms, from 120 on for 3 ms.
-fn starved() -> Summary {
-    let mut summary = Run::with_durations(vec![10 * MS; 200]).build();
-    let mut change = change(ChangeKind::Sudden, 120);
-    (change.before_ns, change.after_ns) = (11 * MS, 13 * MS);
-    (change.duration_before_ns, change.duration_after_ns) = (Some(10 * MS), Some(10 * MS));
-    change.cause = Some(ChangeCause {
-        phase: Some(PhaseName::Known(Phase::DataWait)),
-        is_between: true,
-        before_ns: MS,
-        after_ns: 3 * MS,
-        step_before_ns: 11 * MS,
-        step_after_ns: 13 * MS,
-        section: None,
-    });
-    summary.changes = vec![change];
-    fed(&mut summary, |step| if step < 120 { MS } else { 3 * MS });
-    summary
-}
-
-/// The steps' threads waited for input before them for so long, by step.
-fn fed(summary: &mut Summary, input_before_ns: impl Fn(u64) -> u64) {
-    let durations: Vec<u64> =
-        summary.series.iter().flat_map(|series| &series.points).map(|p| p.duration_sum_ns).collect();
-    let of = |step: u64| SeriesPoint {
-        input_before_ns: Some(input_before_ns(step)),
-        duration_sum_ns: durations.get(step as usize).copied().unwrap_or(10 * MS),
-        ..point(step)
-    };
-    let points = (0..summary.modes[0].all.count).map(of).collect();
-    summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
-}
-
-#[test]
-fn input_that_takes_longer_before_the_steps_is_found() {
-    let [finding] = found(RULE, &starved()).try_into().unwrap();
-    // 2 of 11 ms.
-    let title = "Slower since step 120: steps take 18 % longer than before, with the input before them.";
-    assert_eq!(finding.title, title);
-    assert_eq!((finding.phase.as_deref(), finding.section.as_deref()), (Some("data_wait"), None));
-    let wait = ["wait_before_ns", "wait_after_ns"].map(|key| finding.evidence.get(key).cloned());
-    assert_eq!(wait, [Some(json!(MS)), Some(json!(3 * MS))]);
-    let advice = &finding.recommendation;
-    let means = "Before a step its thread waits 3.00 ms instead of 1.00 ms for input: look for what began at step 120 in \
-                 what makes the batches";
-    assert!(advice.starts_with(means), "{advice}");
-    // 80 of 200 steps take 2 ms longer, of 10 ms and 1.8 ms on average.
-    let gain = finding.predicted_gain.unwrap();
-    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (800_000, 11 * MS));
-    assert_eq!((gain.of, finding.severity), (TimeBase::StepsAndInput, 7.0));
-}
-
-#[test]
-fn input_before_the_steps_that_is_next_to_nothing_changes_no_words() {
-    let mut summary = slower();
-    let change = &mut summary.changes[0];
-    (change.before_ns, change.after_ns) = (10 * MS + 20_000, 12 * MS + 20_000);
-    (change.duration_before_ns, change.duration_after_ns) = (Some(10 * MS), Some(12 * MS));
-    fed(&mut summary, |_| 20_000);
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.title, "Slower since step 120: steps take 20 % longer than before.");
-    assert_eq!(finding.evidence.get("wait_before_ns"), None);
-    let gain = finding.predicted_gain.unwrap();
-    assert_eq!(gain.of, TimeBase::StepTime);
-    // 10.8 ms, and 20 µs.
-    assert_eq!(gain.saved_ns_per_step + gain.step_time_ns, 10_820_000);
-    // Half a per cent of it, and all of its words.
-    summary.changes[0].duration_before_ns = Some(9_969_000);
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.title.ends_with("than before, with the input before them."), "{}", finding.title);
-}
-
-#[test]
-fn a_level_of_steps_with_their_input_is_told_as_such() {
-    let mut summary = starved();
-    summary.changes.clear();
-    let noise = |step: u64| step * 7_919 % 13 * MS / 50;
-    fed(&mut summary, |step| MS + noise(step));
-    let kept = fine(RULE, &summary);
-    assert!(kept.starts_with("step times with the input before them keep their level: a"), "{kept}");
-    fed(&mut summary, |step| [10, 20, 14, 26, 12][(step / 8 % 5) as usize] * MS + noise(step));
-    let unseen = unknown(RULE, &summary);
-    assert!(unseen.starts_with("steps with the input before them vary so much that a change of"), "{unseen}");
-}
-
-#[test]
-fn what_others_on_the_machine_take_is_told_and_no_fault() {
-    let with = |taken_ns: u64| {
-        let mut summary = slower();
-        let [change] = &mut summary.changes[..] else { panic!("one change") };
-        change.after_ns = 30 * MS;
-        change.cause = None;
-        queued(&mut summary, |step| if step < 120 { MS } else { MS + taken_ns });
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding
-    };
-    // 20 ms more, of which half.
-    let others = with(10 * MS);
-    assert_eq!((others.severity, others.evidence.get("taken_by_others_share")), (9.0, Some(&json!(0.5))));
-    let advice =
-        "50 % of it is time in which the steps' thread could have run and something else had the processor";
-    assert!(others.recommendation.starts_with(advice), "{}", others.recommendation);
-    let own = with(10 * MS - 1);
-    assert!(own.severity > 40.0 && own.evidence.get("taken_by_others_share").is_none(), "{own:?}");
-}
-
 #[test]
 fn a_lasting_slowdown_is_found_with_its_phase() {
     let [finding] = found(RULE, &slower()).try_into().unwrap();
@@ -159,21 +50,6 @@ fn a_lasting_slowdown_is_found_with_its_phase() {
 }
 
 #[test]
-fn where_no_section_explains_it_the_phase_is_told() {
-    let mut summary = slower();
-    // A third of what the phase grew by.
-    let mut section = summary.changes[0].cause.as_ref().unwrap().section.clone().unwrap();
-    section.after_ns = 2_100_017;
-    for section in [Some(section), None] {
-        summary.changes[0].cause.as_mut().unwrap().section = section;
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        assert_eq!((finding.section.as_deref(), finding.phase.as_deref()), (None, Some("preprocessing")));
-        let advice = &finding.recommendation;
-        assert!(advice.starts_with("`preprocessing` takes 3.80 ms of a step instead of 2.00 ms"), "{advice}");
-    }
-}
-
-#[test]
 fn a_drift_costs_half_of_what_it_reaches() {
     let mut summary = slower();
     summary.changes = vec![change(ChangeKind::Gradual, 0)];
@@ -184,34 +60,6 @@ fn a_drift_costs_half_of_what_it_reaches() {
     let advice = &finding.recommendation;
     let means = "`step/prepare/decode` takes 3.20 ms of a step instead of 1.50 ms: look for what grows with the steps in it";
     assert!(advice.starts_with(means), "{advice}");
-}
-
-#[test]
-fn evidence_is_of_the_level_that_the_title_is_of() {
-    // 10 ms, 15 ms from step 120 on, 12 ms from step 160 on.
-    let mut summary = slower();
-    let cause = summary.changes[0].cause.clone();
-    summary.changes = vec![StepChange { cause, ..then(120, 159, 10, 15) }, then(160, 199, 15, 12)];
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.title, "Slower since step 120: steps take at least 20 % longer than before.");
-    // 40 steps with 5 ms and 40 with 2 ms, of 200.
-    assert_eq!(finding.predicted_gain.as_ref().unwrap().saved_ns_per_step, MS * 280 / 200);
-    let of = |key| finding.evidence.get(key).unwrap().as_u64().unwrap();
-    assert_eq!((of("before_ns"), of("after_ns")), (10 * MS, 12 * MS));
-}
-
-#[test]
-fn own_code_of_the_step_is_no_section_that_takes_time() {
-    let mut summary = slower();
-    let step = summary.sections.iter().find(|row| row.kind == SectionKind::Step).unwrap().path.clone();
-    let cause = summary.changes[0].cause.as_mut().unwrap();
-    cause.phase = None;
-    cause.section.as_mut().unwrap().path = step;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    let advice = &finding.recommendation;
-    let own = "What the step does outside of its sections takes 3.20 ms of a step instead of 1.50 ms: look for what \
-               began at step 120 in it";
-    assert!(advice.starts_with(own), "{advice}");
 }
 
 #[test]
@@ -281,45 +129,6 @@ fn what_would_not_have_been_seen_is_not_fine() {
 }
 
 #[test]
-fn a_point_of_several_steps_tells_about_where() {
-    let mut summary = slower();
-    summary.changes[0].step_numbers = 16;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.title, "Slower since about step 120: steps take 20 % longer than before.");
-    assert_eq!(finding.evidence.get("since_step"), Some(&json!(120)));
-    assert!(
-        finding.recommendation.contains("what began at about step 120 in it"),
-        "{}",
-        finding.recommendation
-    );
-    summary.changes[0].after_ns = 10_400_000;
-    assert_eq!(fine(RULE, &summary), "since about step 120 steps take 4.0 % longer");
-    summary.changes = vec![change(ChangeKind::Gradual, 0)];
-    summary.changes[0].step_numbers = 16;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.title, "Slower bit by bit since about step 0: steps take 20 % longer at last.");
-}
-
-#[test]
-fn little_is_fine_and_said() {
-    let mut summary = slower();
-    summary.changes[0].after_ns = 10_400_000;
-    assert_eq!(fine(RULE, &summary), "since step 120 steps take 4.0 % longer");
-}
-
-#[test]
-fn a_phase_that_explains_little_is_not_named() {
-    let mut summary = slower();
-    summary.changes[0].cause.as_mut().unwrap().after_ns = 2_900_000;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!((finding.phase, finding.evidence.get("explained_by")), (None, None));
-    assert!(finding.recommendation.starts_with("No phase explains it"), "{}", finding.recommendation);
-    summary.changes[0].cause = None;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.recommendation.contains("level `detailed`"), "{}", finding.recommendation);
-}
-
-#[test]
 fn what_slows_all_of_a_step_by_little_may_be_the_machines_clock_and_is_not_severe() {
     // From 10 ms at step 20 of 200, of which one phase takes six tenths before and after.
     let all_of_it = |after_ms: u64| {
@@ -345,19 +154,6 @@ fn what_slows_all_of_a_step_by_little_may_be_the_machines_clock_and_is_not_sever
         assert!(gain > 0.15 && finding.severity == (gain * 100.0).round(), "{gain}: {}", finding.severity);
         assert_eq!(finding.phase, None);
     }
-    let mut summary = slower();
-    // It grew by 24 % and the rest by 16 %: that phase it is.
-    let change = &mut summary.changes[0];
-    change.after_ns = 12_080_000;
-    let cause = change.cause.as_mut().unwrap();
-    (cause.before_ns, cause.after_ns) = (6 * MS, 7_440_000);
-    (cause.step_before_ns, cause.step_after_ns) = (10 * MS, 12_080_000);
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.phase.as_deref(), Some("preprocessing"));
-    // Were it more of the rest, it would not be.
-    summary.changes[0].cause.as_mut().unwrap().after_ns = 7_439_000;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.phase, None);
 }
 
 #[test]

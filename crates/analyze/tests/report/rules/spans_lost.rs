@@ -34,22 +34,6 @@ fn losses_are_listed_by_reason_with_advice() {
 }
 
 #[test]
-fn what_roots_miss_is_not_counted_twice() {
-    let mut summary = Run::of(200, MS).build();
-    summary.losses.dropped = vec![LossRow {
-        sink: String::new(),
-        reason: Some(LossReason::RingFull),
-        spans: 30,
-        is_lacking: true,
-    }];
-    summary.losses.absent = Some(30);
-    summary.state.missing_spans = 28;
-    summary.state.incomplete_traces = 4;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.evidence.get("lost_spans"), Some(&json!(30)));
-}
-
-#[test]
 fn a_run_that_did_not_end_is_found() {
     let mut summary = Run::of(200, MS).build();
     summary.state.ended = 0;
@@ -77,24 +61,6 @@ fn without_the_processes_own_count_nobody_knows() {
 }
 
 #[test]
-fn what_another_sink_lost_is_a_note() {
-    let mut summary = Run::of(200, MS).build();
-    summary.losses.dropped = vec![LossRow {
-        sink: "otlp".into(),
-        reason: Some(LossReason::ExportFailed),
-        spans: 1_000,
-        is_lacking: false,
-    }];
-    assert_eq!(
-        fine(RULE, &summary),
-        "all traces of 1,000 spans are complete; 1,000 spans were lost elsewhere, see the notes"
-    );
-    let [note] = notes(&summary).try_into().unwrap();
-    assert!(note.starts_with("1,000 spans were lost on the way to `otlp` (export_failed)."), "{note}");
-    assert!(note.ends_with(LossReason::ExportFailed.advice()), "{note}");
-}
-
-#[test]
 fn thinning_is_no_loss() {
     let mut summary = Run::of(200, MS).build();
     summary.losses.dropped = vec![LossRow {
@@ -112,46 +78,6 @@ fn thinning_is_no_loss() {
     let [note] = notes(&summary).try_into().unwrap();
     assert!(note.starts_with("100 of 200 steps were read with all their sections"), "{note}");
     assert!(note.contains("STEPSCOPE_DIR_BYTES") && !note.contains("basic"), "{note}");
-    // Beside it, a ring was full.
-    summary.losses.dropped.push(LossRow {
-        sink: String::new(),
-        reason: Some(LossReason::RingFull),
-        spans: 7,
-        is_lacking: true,
-    });
-    summary.losses.absent = Some(407);
-    summary.state.dropped_spans = 407;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.evidence.get("lost_spans"), Some(&json!(7)));
-    assert_eq!(finding.evidence.get("by_reason"), Some(&json!({ "ring_full": 7 })));
-}
-
-#[test]
-fn one_span_is_not_several() {
-    let mut summary = Run::of(1, MS).build();
-    summary.state.missing_spans = 1;
-    summary.state.incomplete_traces = 1;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.title, "1 span was lost (17 % of those recorded).");
-    summary.state.missing_spans = 0;
-    summary.losses.absent = Some(3);
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.title, "1 of 1 trace is not complete.");
-}
-
-#[test]
-fn what_was_at_work_at_the_end_is_no_loss() {
-    let mut summary = Run::of(1, MS).build();
-    summary.state.incomplete_traces = 1;
-    // Every span that ended is here.
-    summary.losses.absent = Some(0);
-    let because = fine(RULE, &summary);
-    assert!(because.contains("1 trace was at work when the run ended"), "{because}");
-    // A run that stopped is one finding, whatever was at work.
-    summary.state.ended = 0;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.title.starts_with("The run did not finish"), "{}", finding.title);
-    assert_eq!(finding.evidence.get("incomplete_traces"), Some(&1.into()));
 }
 
 /// What the report notes about the recording.

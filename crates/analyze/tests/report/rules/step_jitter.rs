@@ -2,12 +2,11 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::report::Verdict;
-use stepscope_analyze::summary::{ChangeKind, InstanceRow, PeriodicSteps, PhaseName, StepChange, StepPeriod};
+use stepscope_analyze::summary::{ChangeKind, PeriodicSteps, StepChange, StepPeriod};
 use stepscope_core::{Mode, Phase};
 
-use super::{check, fine, found, unknown};
-use crate::fixture::{MS, Run, queued, same};
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run, queued};
 use crate::schema::change;
 
 const RULE: &str = "step_jitter";
@@ -59,68 +58,6 @@ fn steps_that_were_chosen_by_their_length_say_nothing_of_their_spread() {
 }
 
 #[test]
-fn waits_explain_with_their_own_advice() {
-    let [finding] =
-        found(RULE, &every_tenth(60 * MS).slow_because(Phase::DataWait).build()).try_into().unwrap();
-    assert!(finding.recommendation.contains("deepen the queue"), "{}", finding.recommendation);
-}
-
-#[test]
-fn slowness_without_a_phase_is_said_to_have_none() {
-    let [finding] = found(RULE, &every_tenth(60 * MS).build()).try_into().unwrap();
-    assert_eq!((finding.phase, finding.evidence.get("explained_by")), (None, None));
-    assert!(finding.recommendation.starts_with("No phase explains"), "{}", finding.recommendation);
-}
-
-#[test]
-fn what_makes_all_of_a_step_slower_is_no_matter_of_its_longest_phase() {
-    // Of a step 0.8 are `forward`; every tenth takes 60 ms, the others 10.
-    let with = |slow_forward_ns: u64| {
-        let mut summary = every_tenth(60 * MS)
-            .phase(Phase::Forward, "forward", 8 * MS)
-            .slow_because(Phase::Forward)
-            .build();
-        summary.modes[0].phases[0].exposed_ns = summary.modes[0].whole.total_ns / 10 * 8;
-        let parts = summary.modes[0].slowest.iter_mut().flat_map(|step| &mut step.phases);
-        parts.for_each(|part| part.exposed_ns = slow_forward_ns);
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding
-    };
-    let all = with(48 * MS);
-    assert_eq!((&all.phase, all.evidence.get("explained_by")), (&None, None), "{all:?}");
-    assert!(all.recommendation.starts_with("No phase explains"), "{}", all.recommendation);
-    // A tenth of the steps are slow, so that the usual one spends 12 ms less a tenth of these 51 in it, of nine tenths: 7.7.
-    // It grows by 5.6 times its own, and the rest, 9 ms instead of 2.3, by 2.9 times.
-    assert_eq!(with(51 * MS).phase.as_deref(), Some("forward"));
-    // Now by 5.2 times, and the rest by 3.9.
-    assert_eq!(with(49 * MS + MS / 2).phase, None);
-}
-
-#[test]
-fn phases_that_are_slow_in_turn_are_both_told() {
-    // Of the ten slowest steps, which take 50 ms more, so many in `backward` and the others in `forward`.
-    let with = |of_backward: usize| {
-        let mut summary = every_tenth(60 * MS)
-            .phase(Phase::Forward, "forward", 4 * MS)
-            .phase(Phase::Backward, "backward", 4 * MS)
-            .slow_because(Phase::Forward)
-            .build();
-        for (index, step) in summary.modes[0].slowest.iter_mut().enumerate() {
-            let phase = if index < of_backward { Phase::Backward } else { Phase::Forward };
-            step.phases.iter_mut().for_each(|part| part.phase = PhaseName::Known(phase));
-        }
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding
-    };
-    let both = with(4);
-    assert_eq!(both.phase.as_deref(), Some("forward"));
-    assert!(both.recommendation.contains("`backward` takes"), "{}", both.recommendation);
-    let one = with(1);
-    assert_eq!(one.phase.as_deref(), Some("forward"));
-    assert!(!one.recommendation.contains("backward"), "{}", one.recommendation);
-}
-
-#[test]
 fn slowness_of_a_section_without_a_phase_is_its_own() {
     let lock = |slow_ns: u64| {
         let mut durations = vec![MS; 10];
@@ -139,41 +76,6 @@ fn slowness_of_a_section_without_a_phase_is_its_own() {
     let mut elsewhere = lock(41 * MS);
     elsewhere.sections.iter_mut().flat_map(|row| &mut row.in_steps).for_each(|part| part.driving_ns = 0);
     let [finding] = found(RULE, &elsewhere).try_into().unwrap();
-    assert_eq!(finding.section, None);
-}
-
-#[test]
-fn a_section_that_only_slow_steps_run_explains_them() {
-    // Twenty of 200 steps take 50 ms above the usual; a section runs in so many of them, for 40 ms each.
-    let of = |steps: u64| {
-        let mut summary = every_tenth(60 * MS).varying("log", &[40 * MS]).build();
-        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
-        (row.stats, row.slow_excess_ns) = (same(steps, 40 * MS), Some(0));
-        let part = &mut row.in_steps[0];
-        (part.steps, part.calls, part.total_ns, part.driving_ns) =
-            (steps, steps, steps * 40 * MS, steps * 40 * MS);
-        summary
-    };
-    let [finding] = found(RULE, &of(20)).try_into().unwrap();
-    assert_eq!(finding.section.as_deref(), Some("step/log"));
-    assert!(
-        finding
-            .recommendation
-            .contains("by `step/log` (80 % of what steps take above the usual), which 20 steps run:"),
-        "{}",
-        finding.recommendation
-    );
-    // In more than one step of ten it is nothing that only slow steps do, and of less than half it explains nothing.
-    for steps in [21, 12] {
-        let [finding] = found(RULE, &of(steps)).try_into().unwrap();
-        assert_eq!(finding.section, None, "{steps}");
-        assert!(finding.recommendation.contains("No phase explains"), "{}", finding.recommendation);
-    }
-    // What periodic steps run is not what makes others slow.
-    let mut summary = of(20);
-    summary.periodic = periodic(vec![10 * MS; 200], Phase::Checkpoint).periodic;
-    summary.periodic[0].usual = summary.modes[0].steady;
-    let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.section, None);
 }
 
@@ -251,40 +153,6 @@ fn periodic_steps_are_no_jitter() {
     );
 }
 
-#[test]
-fn beside_periodic_steps_the_longest_of_all_ranks_are_compared_with_each_other() {
-    let durations = (0..200).map(|step| if step % 10 == 9 { 60 * MS } else { 10 * MS }).collect();
-    let mut summary = periodic(durations, Phase::Checkpoint);
-    let slow = summary.instances.remove(0);
-    summary.instances = [10, 6]
-        .map(|ms| InstanceRow { steps: same(200, ms * MS), works: same(200, ms * MS), ..slow.clone() })
-        .into();
-    summary.modes[0].all = same(400, 10 * MS);
-    summary.instances[1].resource.rank = Some(1);
-    summary.instances[0].resource.rank = Some(0);
-    assert!(matches!(check("slow_rank", &summary), Verdict::Found(_)));
-    let because = fine(RULE, &summary);
-    assert!(because.contains("the mean step is not above the median, periodic steps left out"), "{because}");
-}
-
-#[test]
-fn the_others_are_judged_beside_periodic_steps() {
-    // Of 200 steps, twenty are periodic, eighteen of the others take 110 ms.
-    let durations = (0..200).map(|step| match step % 10 {
-        9 => 60 * MS,
-        4 if step < 180 => 110 * MS,
-        _ => 10 * MS,
-    });
-    let [finding] = found(RULE, &periodic(durations.collect(), Phase::DataWait)).try_into().unwrap();
-    // 1,800 ms above the median in 180 steps of 200, in a mean of 24 ms.
-    assert!(finding.title.starts_with("Steps vary: p95 is 11.0 times the median"), "{}", finding.title);
-    assert_eq!(finding.evidence.get("periodic_steps_left_out"), Some(&json!(20)));
-    assert_eq!(finding.phase.as_deref(), Some("data_wait"));
-    let gain = finding.predicted_gain.unwrap();
-    assert!(gain.saved_ns_per_step.abs_diff(9 * MS) < MS / 10, "{gain:?}");
-    assert_eq!(gain.saved_ns_per_step + gain.step_time_ns, 24 * MS);
-}
-
 /// Steps of 10 ms, from number 120 on 30 ms: as such no jitter.
 fn at_two_levels(slow_ns: u64) -> Run {
     let step = |step| match step {
@@ -315,63 +183,4 @@ fn steps_are_compared_with_the_level_that_they_are_on() {
     let expected = (31.2 - 18.0) / 31.2;
     let gain = finding.predicted_gain.unwrap();
     assert!((gain.share - expected).abs() < 0.001, "{gain:?}");
-}
-
-#[test]
-fn levels_are_those_of_the_steps_without_their_input() {
-    let with = |alone: (u64, u64)| {
-        let (before, after) = (Some(alone.0 * MS), Some(alone.1 * MS));
-        let mut summary = at_two_levels(150 * MS).build();
-        summary.changes = vec![StepChange {
-            steps_before: 120,
-            after_ns: 90 * MS,
-            duration_before_ns: before,
-            duration_after_ns: after,
-            ..change(ChangeKind::Sudden, 120)
-        }];
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding
-    };
-    let finding = with((10, 30));
-    assert_eq!(finding.evidence.get("longest_level_ns"), Some(&(30 * MS).into()));
-    // All that changed is before the steps.
-    assert_eq!(with((10, 10)).evidence.get("longest_level_ns"), None);
-}
-
-#[test]
-fn beside_periodic_steps_levels_are_no_jitter_either() {
-    // 10 ms, from number 120 on 40 ms; every tenth step takes 60 ms because it is meant to.
-    let step = |step, slow_ns| match step {
-        _ if step % 10 == 9 => 60 * MS,
-        _ if step % 10 == 4 => slow_ns,
-        ..120 => 10 * MS,
-        _ => 40 * MS,
-    };
-    let summary = |slow_ns| {
-        let durations = (0..200).map(|number| {
-            if slow_ns == 0 && number % 10 == 4 { step(number + 1, 0) } else { step(number, slow_ns) }
-        });
-        let mut summary = periodic(durations.collect(), Phase::Checkpoint);
-        summary.changes =
-            vec![StepChange { steps_before: 120, after_ns: 40 * MS, ..change(ChangeKind::Sudden, 120) }];
-        summary
-    };
-    assert!(
-        fine(RULE, &summary(0)).starts_with("p95 is 1.00 times the longest level"),
-        "{}",
-        fine(RULE, &summary(0))
-    );
-    let [finding] = found(RULE, &summary(200 * MS)).try_into().unwrap();
-    assert!(
-        finding.title.starts_with("Steps vary: p95 is 5.0 times the longest level of the run"),
-        "{}",
-        finding.title
-    );
-}
-
-#[test]
-fn preparation_on_the_training_thread_has_no_queue_to_deepen() {
-    let [finding] =
-        found(RULE, &every_tenth(60 * MS).slow_because(Phase::Preprocessing).build()).try_into().unwrap();
-    assert!(finding.recommendation.contains("let loader threads do this"), "{}", finding.recommendation);
 }
