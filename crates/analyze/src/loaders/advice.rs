@@ -4,7 +4,7 @@ use super::Thresholds;
 use super::judge::{LoaderJudgement, MOST};
 use crate::report::finding::rounded;
 use crate::report::units::{count, duration, percent, things};
-use crate::rules::common::steps::TOLD;
+use crate::steps::judged::TOLD;
 
 /// What loaders compute at most and need no processor for, as a part of one.
 const A_PROCESSOR: u64 = 20;

@@ -7,8 +7,8 @@ use super::Thresholds;
 use super::batches_per_step::BatchesPerStep;
 use super::cpu_contention::CpuContention;
 use crate::ranks::RankWaits;
-use crate::rules::common::program::Recorder;
-use crate::rules::common::steps::Steps;
+use crate::run::recorder::Recorder;
+use crate::steps::judged::Steps;
 use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary, WhileAwaited};
 
 /// A share from which one part is most of a whole.

@@ -12,7 +12,8 @@ use super::{
 use crate::loaders::InputShare;
 use crate::memory;
 use crate::ranks::Ranks;
-use crate::rules::{self, Config, RULES, Rule, Same, Steps};
+use crate::rules::{self, Config, RULES, Rule, Same};
+use crate::steps::judged::Steps;
 use crate::summary::Summary;
 
 /// The report on a run.

@@ -2,23 +2,15 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Rule, Steps};
+use super::{Config, Judged, Rule, Steps, fine, no_duration};
 use crate::phases::waits::PhaseWait;
-use crate::report::finding::{Evidence, Finding, FindingType, TimeBase, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, TimeBase, rounded};
 use crate::report::units::{count, duration, percent, things};
 use crate::sections::tail::is_inside;
 use crate::summary::{PhaseName, SectionRow, Summary};
 
-pub(super) const RULE: Rule = Rule {
-    id: "checkpoint_stalls",
-    since: "0.1.0",
-    name: "Checkpoint stalls",
-    kind: FindingType::Io,
-    may_hold_up_ranks: true,
-    page: include_str!("checkpoint_stalls.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { may_hold_up_ranks: true, ..Rule::new("Checkpoint stalls", FindingType::Io) };
 
 thresholds! {
     /// Share of the training time (steps, and input and checkpoints between them) from which checkpoints are a finding.
@@ -27,34 +19,26 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.checkpoint_stalls;
     let steps = Steps::read(summary, thresholds.min_steps);
-    let steps = match steps.and_then(Steps::with_phases) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = steps.and_then(Steps::with_phases)?;
     let wait = PhaseWait::of(steps, Phase::Checkpoint);
     let PhaseWait { exposed_ns, between_ns, share, section, .. } = wait;
     if exposed_ns == 0 {
-        return Verdict::fine("no time of the training thread goes into checkpoints");
+        return fine("no time of the training thread goes into checkpoints");
     }
     if share < thresholds.min_share {
         let read =
             summary.coverage.partly_read().map_or("", |_| ", as far as steps and checkpoints were read");
-        return Verdict::fine(format!("{} of the training time goes into checkpoints{read}", percent(share)));
+        return fine(format!("{} of the training time goes into checkpoints{read}", percent(share)));
     }
-    let Some(gain) = wait.gain() else {
-        return Verdict::unknown("steps have no duration");
-    };
+    let gain = wait.gain().ok_or_else(no_duration)?;
     let (gain, steps) = (gain.of(TimeBase::TrainingTime), &wait.steps);
     let calls = Calls::of(summary, section, steps);
-    Verdict::Found(vec![Finding {
+    Ok(vec![Finding {
         title: format!("{} of the training time goes into checkpoints.", percent(share)),
-        severity: gain.severity(),
-        section: section.map(|row| row.path.clone()),
         phase: Some(Phase::Checkpoint.as_str().into()),
-        rank: None,
         evidence: Evidence::new()
             .with("checkpoint_share", rounded(share, 6))
             .with("checkpoint_total_ns", exposed_ns)
@@ -70,7 +54,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             calls.words(),
             duration(exposed_ns)
         ),
-        predicted_gain: Some(gain),
+        ..Finding::about(section, gain)
     }])
 }
 

@@ -3,22 +3,14 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Rule, Steps, TOLD};
-use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded};
+use super::{Config, Judged, Rule, Steps, TOLD, fine, no_duration};
+use crate::report::finding::{Evidence, Finding, FindingType, rounded};
 use crate::report::units::{duration, listed, percent};
 use crate::steps::PREPARATION;
 use crate::summary::{SectionRow, Summary};
 
-pub(super) const RULE: Rule = Rule {
-    id: "slow_preprocessing",
-    since: "0.1.0",
-    name: "Slow preprocessing",
-    kind: FindingType::Preprocessing,
-    may_hold_up_ranks: true,
-    page: include_str!("slow_preprocessing.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { may_hold_up_ranks: true, ..Rule::new("Slow preprocessing", FindingType::Preprocessing) };
 
 thresholds! {
     /// Share of the step time from which preparation is a finding.
@@ -29,17 +21,14 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_preprocessing;
-    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
     let exposed_ns = steps.exposed_ns(PREPARATION);
     let share = steps.share(exposed_ns);
     let preparation_ns = steps.per_step(exposed_ns);
     if share < thresholds.min_share && preparation_ns < thresholds.long_preparation_ns {
-        return Verdict::fine(format!(
+        return fine(format!(
             "{} of {} is preparation{}",
             percent(share),
             steps.base().as_str(),
@@ -48,10 +37,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }
     let phases = by_time(&steps);
     let phase = phases.first().map_or(Phase::Preprocessing, |&(_, phase)| phase);
-    let Some(gain) = steps.gain_of_work(exposed_ns, steps.mode.quick_without_preparation_ns, "preparation")
-    else {
-        return Verdict::unknown("steps have no duration");
-    };
+    let gain = steps
+        .gain_of_work(exposed_ns, steps.mode.quick_without_preparation_ns, "preparation")
+        .ok_or_else(no_duration)?;
     let rest_ns = steps.mean_ns().saturating_sub(preparation_ns);
     let worst = steps.worst_section(PREPARATION);
     let part = worst.and_then(|row| row.in_mode(steps.mode.mode));
@@ -69,7 +57,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         )
         .with_known("section_calls_per_step", calls)
         .with_known("section_p50_ns", worst.and_then(|row| row.stats.p50));
-    Verdict::Found(vec![Finding {
+    Ok(vec![Finding {
         title: format!(
             "{} of {} goes into {}{}.",
             percent(share),
@@ -77,13 +65,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             words(&phases, &steps),
             place(&steps)
         ),
-        severity: gain.severity(),
-        section: worst.map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
-        rank: None,
         evidence,
         recommendation: format!("{}{}", advice(worst, calls, rest_ns), steps.caveat()),
-        predicted_gain: Some(gain),
+        ..Finding::about(worst, gain)
     }])
 }
 

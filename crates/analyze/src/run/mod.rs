@@ -3,6 +3,7 @@
 pub(crate) mod coverage;
 pub(crate) mod coverage_finish;
 pub(crate) mod finish;
+pub(crate) mod recorder;
 pub(crate) mod summary;
 
 use std::cmp::Ordering;

@@ -7,6 +7,7 @@ pub(crate) mod orphans;
 pub(crate) mod own_time;
 pub(crate) mod paths;
 pub(crate) mod shared_sums;
+pub(crate) mod slow_at_first;
 pub(crate) mod slow_calls;
 pub(crate) mod summary;
 pub(crate) mod table;

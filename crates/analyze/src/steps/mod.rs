@@ -3,10 +3,14 @@
 
 pub(crate) mod distribution;
 pub(crate) mod finish;
+pub(crate) mod jitter;
+pub(crate) mod judged;
 pub(crate) mod numbering;
 pub(crate) mod periodicity;
+pub(crate) mod run_queue_delay;
 pub(crate) mod series;
 pub(crate) mod series_finish;
+pub(crate) mod slower;
 pub(crate) mod slowest;
 pub(crate) mod steady;
 pub(crate) mod step_gaps;
