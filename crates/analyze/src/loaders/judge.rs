@@ -14,9 +14,6 @@ use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary, WhileAwaited};
 /// A share from which one part is most of a whole.
 pub(super) const MOST: f64 = 0.5;
 
-/// So many steps without a break a queue can bridge.
-const BRIDGED_STEPS: u64 = 64;
-
 /// The loader that the steps wait for most, of equals the one that works most, and the waits for its batches.
 #[derive(Debug)]
 pub(crate) struct LoaderJudgement<'a> {
@@ -141,16 +138,10 @@ impl<'a> Run<'a, '_> {
             slowest.map(|process| process.workers_at_once).or(loader.and_then(|row| row.workers_at_once));
         let every_ns = pace.every_ns();
         let needed = |produce_ns: u64| (every_ns > 0).then(|| produce_ns.div_ceil(every_ns.max(1)).max(1));
-        let keeps_up =
-            produce_ns.and_then(needed).zip(workers).is_some_and(|(needed, workers)| needed <= workers);
-        let is_bridged = |then: &WhileAwaited| {
-            keeps_up && then.at_once_ns.is_some_and(|ns| ns <= every_ns.saturating_mul(BRIDGED_STEPS))
-        };
         let is_too_slow = |then: &WhileAwaited| {
             busy_share.is_some_and(|share| share < thresholds.busy_share)
                 && then.utilisation >= thresholds.busy_share
                 && needed(then.produce_mean_ns) > workers
-                && !is_bridged(then)
         };
         let under_demand = loader.and_then(|row| row.while_awaited).filter(is_too_slow);
         let cpus = summary.instances.iter().filter_map(|row| row.resource.cpus).max();

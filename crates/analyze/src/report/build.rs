@@ -263,7 +263,6 @@ fn details(summary: &Summary, rules: Vec<RuleState>) -> Details {
         waits: summary.waits,
         slowest_sections: paths(&summary.slowest),
         most_variable_sections: paths(&summary.most_variable),
-        disagreements: summary.disagreements.clone(),
         limits: summary.limits.clone(),
         series: summary.series.clone(),
         changes: summary.changes.clone(),

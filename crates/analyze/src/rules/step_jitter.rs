@@ -81,10 +81,11 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             "one rank is slower than others (see `slow_rank`): how the steps of each vary is not told apart",
         );
     }
-    let few: &[&SlowStep] = if is_rare && (rare.len() as u64) < FEW { &rare } else { &[] };
+    let by_p95 = ratio(p95) >= thresholds.min_p95_ratio;
+    let few: &[&SlowStep] = if !by_p95 && (rare.len() as u64) < FEW { &rare } else { &[] };
     let (name, tail) = match few {
         [SlowStep { step: Some(step), .. }] => (format!("step {}", count(*step)), stats.max.unwrap_or(p99)),
-        _ if ratio(p95) >= thresholds.min_p95_ratio => ("p95".into(), p95),
+        _ if by_p95 => ("p95".into(), p95),
         _ if is_rare => ("the longest".into(), stats.max.unwrap_or(p99)),
         _ => ("p99".into(), p99),
     };

@@ -12,8 +12,7 @@ use crate::config::Config;
 use crate::phases::PhaseKey;
 use crate::run::{Instance, RunAcc};
 use crate::steps::numbering::{Numbering, Numbers};
-use crate::steps::slowest::finish as slowest;
-use crate::steps::slowest::slow_step::slow_step;
+use crate::steps::slowest::{self, slow_step};
 use crate::steps::steady::SteadySteps;
 use crate::steps::warmup::warm_up;
 use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
@@ -77,8 +76,7 @@ impl<'a> Steady<'a> {
                 let numbering = self.numbers.of_mode(mode);
                 let periodic = periodic.iter().find(|periodic| periodic.mode == mode);
                 if self.numbers.tell_apart(mode) {
-                    (row.slowest, row.slowest_together) =
-                        slowest::by_number((run, mode), periodic, instances, numbering);
+                    row.slowest = slowest::by_number((run, mode), periodic, instances, numbering);
                 }
                 row.warmup.steady_step = self.first_step(mode).filter(|_| self.numbers.tell_apart(mode));
                 row
@@ -168,7 +166,6 @@ fn summary(
         steady_ns: saturate(steady_ns),
         throughput: throughput_of(instances, &sums),
         slowest: sums.slowest.iter().map(slow_step).collect(),
-        slowest_together: sums.slowest.iter().map(|record| (1, record.duration_ns())).collect(),
         pauses: Vec::new(),
     }
 }

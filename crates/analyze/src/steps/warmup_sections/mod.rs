@@ -19,9 +19,6 @@ const SECTIONS: usize = 2_048;
 /// Step numbers whose longest calls of a section are kept.
 const LONGEST: usize = 16;
 
-/// Steps of one number that are kept beside the longest, at most: as many as there are processes, mostly.
-const MORE: usize = 255;
-
 /// A section's part in some steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Part {
@@ -138,91 +135,42 @@ impl WarmupSections {
     }
 }
 
-/// The step numbers with the longest calls of a section, the longest first; of equals the one of the first number.
+/// The step numbers with the longest calls of a section, each by its longest, longest first; of equals the first number.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Longest(Vec<Together>);
-
-/// The steps of one number, each by its longest call, as far as that is longer than the longest one of the last number kept:
-/// what is left of them does not depend on the order in which they came, since that one only grows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Together {
-    /// The longest of them, whatever the others.
-    first: (Reverse<u64>, Key),
-    /// The other ones, longest first.
-    more: Vec<u64>,
-}
+pub(crate) struct Longest(Vec<(Reverse<u64>, Key)>);
 
 impl Longest {
-    /// Adds a step by a call.
+    /// Adds a call.
     #[inline]
     pub(crate) fn add(&mut self, duration_ns: u64, place: StepIndex) {
-        self.raise(None, duration_ns, place);
-    }
-
-    /// Says of a step that was added by a call of `before_ns`, if any, that a longer one is in it.
-    #[inline]
-    pub(crate) fn raise(&mut self, before_ns: Option<u64>, duration_ns: u64, place: StepIndex) {
         let new = (Reverse(duration_ns), place.key());
-        let is_longer = |last: &Together| new < last.first || new.0 < last.first.0;
-        if self.0.len() < LONGEST || self.0.last().is_some_and(is_longer) {
-            self.insert(before_ns, new);
+        if self.0.len() < LONGEST || self.0.last().is_some_and(|last| new < *last) {
+            self.insert(new);
         }
     }
 
-    fn insert(&mut self, before_ns: Option<u64>, new: (Reverse<u64>, Key)) {
-        let (Reverse(duration_ns), key) = new;
-        let Some(at) = self.0.iter().position(|kept| kept.first.1 == key) else {
-            return self.place(Together { first: new, more: Vec::new() });
-        };
-        let mut together = self.0.remove(at);
-        let all = &mut together.more;
-        all.insert(0, together.first.0.0);
-        // Its own call of before, or one as long.
-        if let Some(own) = before_ns.and_then(|before_ns| all.iter().position(|&ns| ns == before_ns)) {
-            all.remove(own);
+    fn insert(&mut self, new: (Reverse<u64>, Key)) {
+        if let Some(at) = self.0.iter().position(|kept| kept.1 == new.1) {
+            if self.0.get(at).is_some_and(|kept| *kept <= new) {
+                return;
+            }
+            self.0.remove(at);
         }
-        all.insert(all.partition_point(|&ns| ns > duration_ns), duration_ns);
-        together.first.0 = Reverse(all.remove(0));
-        self.place(together);
-    }
-
-    fn place(&mut self, together: Together) {
-        let at = self.0.partition_point(|kept| kept.first < together.first);
-        self.0.insert(at, together);
+        self.0.insert(self.0.partition_point(|kept| *kept < new), new);
         self.0.truncate(LONGEST);
-        let bound_ns = self.0.last().filter(|_| self.0.len() >= LONGEST).map(|last| last.first.0.0);
-        for kept in &mut self.0 {
-            let longer =
-                bound_ns.map_or(kept.more.len(), |bound_ns| kept.more.partition_point(|&ns| ns > bound_ns));
-            kept.more.truncate(longer.min(MORE));
-        }
     }
 
     /// The longest call of a step that `is_meant`; where all that are kept are of others, what it is no longer than.
     pub(crate) fn of(&self, is_meant: impl Fn(StepIndex) -> bool) -> Option<u64> {
-        let meant = self.0.iter().find(|kept| is_meant(StepIndex::of_key(kept.first.1)));
+        let meant = self.0.iter().find(|kept| is_meant(StepIndex::of_key(kept.1)));
         let bound = || self.0.last().filter(|_| self.0.len() >= LONGEST);
-        meant.or_else(bound).map(|kept| kept.first.0.0)
-    }
-
-    /// How many steps of one number that `is_meant` are kept, and what their longest calls take, of the one where that is most.
-    pub(crate) fn heaviest(&self, is_meant: impl Fn(StepIndex) -> bool) -> Option<(u64, u64)> {
-        let meant = self.0.iter().filter(|kept| is_meant(StepIndex::of_key(kept.first.1)));
-        let sums = meant.map(|kept| {
-            let total_ns = kept.more.iter().fold(kept.first.0.0, |sum, &ns| sum.saturating_add(ns));
-            (kept.more.len() as u64 + 1, total_ns)
-        });
-        sums.max_by_key(|&(calls, total_ns)| (total_ns, Reverse(calls)))
+        meant.or_else(bound).map(|kept| kept.0.0)
     }
 }
 
 impl Merge for Longest {
     fn absorb(&mut self, other: &Self) {
-        for Together { first: (Reverse(ns), key), more } in &other.0 {
-            let place = StepIndex::of_key(*key);
-            self.add(*ns, place);
-            more.iter().for_each(|&ns| self.add(ns, place));
-        }
+        other.0.iter().for_each(|&(Reverse(ns), key)| self.add(ns, StepIndex::of_key(key)));
     }
 }
 
@@ -282,12 +230,8 @@ mod tests {
         let few = longest(&[(0, 900), (0, 700), (1, 20), (2, 30), (1, 15)]);
         let after = |place: StepIndex| place.step > 0;
         assert_eq!((few.of(|_| true), few.of(after), few.of(|_| false)), (Some(900), Some(30), None));
-        assert_eq!(
-            (few.heaviest(|_| true), few.heaviest(after), few.heaviest(|_| false)),
-            (Some((2, 1_600)), Some((2, 35)), None)
-        );
         let many = longest(&calls);
-        assert_eq!(many.of(|_| false), many.0.last().map(|kept| kept.first.0.0));
+        assert_eq!(many.of(|_| false), many.0.last().map(|kept| kept.0.0));
     }
 
     #[test]
@@ -309,21 +253,6 @@ mod tests {
         assert_eq!(calls(80_000), 0);
     }
 
-    /// What `heaviest` says, from all calls at once.
-    fn heaviest(calls: &[(u64, u64)]) -> Option<(u64, u64)> {
-        let mut by_number: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        calls.iter().for_each(|&(at, ns)| by_number.entry(at).or_default().push(ns));
-        let mut numbers: Vec<(u64, Vec<u64>)> = by_number.into_iter().collect();
-        numbers.iter_mut().for_each(|(_, of)| of.sort_unstable_by_key(|&ns| Reverse(ns)));
-        numbers.sort_by_key(|(at, of)| (Reverse(of[0]), *at));
-        let bound = numbers.get(LONGEST - 1).map_or(0, |(_, of)| of[0]);
-        let kept = numbers.iter().take(LONGEST).map(|(_, of)| {
-            let more = of.iter().skip(1).filter(|&&ns| ns > bound || numbers.len() < LONGEST).take(MORE);
-            (more.clone().count() as u64 + 1, of[0] + more.sum::<u64>())
-        });
-        kept.max_by_key(|&(calls, total)| (total, Reverse(calls)))
-    }
-
     proptest::proptest! {
         #[test]
         fn calls_together_are_the_same_in_any_order(
@@ -331,7 +260,6 @@ mod tests {
             seed in 0usize..1_000,
         ) {
             let all = longest(&calls);
-            proptest::prop_assert_eq!(all.heaviest(|_| true), heaviest(&calls));
             let mut other = calls.clone();
             // Some other order.
             for at in 1..other.len() {
@@ -343,36 +271,5 @@ mod tests {
             merged.absorb(&longest(first));
             proptest::prop_assert_eq!(&merged, &all);
         }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn of_a_step_its_longest_call_counts(
-            steps in proptest::collection::vec((0u64..24, proptest::collection::vec(0u64..40, 1..4)), 0..300),
-        ) {
-            let mut all = Longest::default();
-            let mut last: Vec<Option<u64>> = vec![None; steps.len()];
-            // First calls of all steps, then their second ones, and so on.
-            for nth in 0..3 {
-                for (step, (at, calls)) in steps.iter().enumerate() {
-                    let Some(&ns) = calls.get(nth) else { continue };
-                    if last[step].is_none_or(|before| ns > before) {
-                        all.raise(last[step], ns, place(*at));
-                        last[step] = Some(ns);
-                    }
-                }
-            }
-            let longest_of: Vec<(u64, u64)> =
-                steps.iter().map(|(at, calls)| (*at, calls.iter().copied().max().unwrap_or(0))).collect();
-            proptest::prop_assert_eq!(&all, &longest(&longest_of));
-        }
-    }
-
-    #[test]
-    fn of_too_many_calls_together_the_longest_stay() {
-        let calls: Vec<(u64, u64)> = (1..=300).map(|ns| (7, ns)).collect();
-        // 45 of 300 are too many.
-        assert_eq!(longest(&calls).heaviest(|_| true), Some((256, (45..=300).sum())));
-        assert_eq!(heaviest(&calls), Some((256, (45..=300).sum())));
     }
 }
