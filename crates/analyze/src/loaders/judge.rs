@@ -45,8 +45,9 @@ pub(crate) struct LoaderJudgement<'a> {
     pub(super) computing: Option<(u64, u64)>,
     /// The section that takes most of a batch, and its share of it.
     pub(super) largest_part: Option<(String, f64)>,
-    /// The loader whose batches it waits for most of the time in which it makes its own, and the share of that.
-    pub(crate) waits_for: Option<(Box<Self>, f64)>,
+    /// The loader that steps wait for, where that waits for this one's batches, perhaps through others; and for which share
+    /// of the time in which it makes its own.
+    pub(crate) taken_by: Option<(&'a str, f64)>,
     /// Share of the time in which it makes batches for which it waits, for whatever; absent where that is not known.
     pub(super) own_waiting_share: Option<f64>,
     pub(super) recorder: Recorder,
@@ -77,17 +78,20 @@ impl<'a> LoaderJudgement<'a> {
         let ranks_ns = RankWaits::of(summary, steps).map_or(0, |ranks| ranks.waits_ns);
         let pace = BatchesPerStep::of(summary, steps, loader, step_ns.saturating_sub(ranks_ns));
         let Some(loader) = loader else { return run.judge(None, None, pace) };
-        let mut judged =
-            run.with_stages(loader, (loaders.len() > 1).then_some(&loader.name), pace, &mut Vec::new());
+        // The last of those that wait for each other: more workers of the others would wait for the same.
+        let (mut last, mut last_pace, mut taken_by) = (loader, pace, None);
+        for _ in loaders {
+            let Some((next, share)) = waited_for(last, loaders) else { break };
+            taken_by = taken_by.or(Some((loader.name.as_str(), share)));
+            (last, last_pace) = (next, last_pace.of_stage(next, last));
+        }
+        let name = (loaders.len() > 1).then_some(last.name.as_str());
+        let mut judged = run.judge(Some(last), name, last_pace);
+        judged.taken_by = taken_by;
         let all_ns: u128 = loaders.iter().map(|row| u128::from(held_up_ns(row))).sum();
         judged.waiting_share =
             (loaders.len() > 1 && all_ns > 0).then(|| held_up_ns(loader) as f64 / all_ns as f64);
         judged
-    }
-
-    /// The last of those that wait for each other.
-    pub(crate) fn limiting(&self) -> &Self {
-        self.waits_for.as_ref().map_or(self, |(next, _)| next.limiting())
     }
 
     /// Whether threads beside the steps make its batches, in all processes alike.
@@ -97,27 +101,6 @@ impl<'a> LoaderJudgement<'a> {
 }
 
 impl<'a> Run<'a, '_> {
-    /// A loader and those that it waits for, one after the other; `seen` are those before it, so that nothing goes in
-    /// circles.
-    fn with_stages(
-        &self,
-        loader: &'a LoaderRow,
-        name: Option<&'a String>,
-        pace: BatchesPerStep,
-        seen: &mut Vec<&'a str>,
-    ) -> LoaderJudgement<'a> {
-        seen.push(&loader.name);
-        let mut judged = self.judge(Some(loader), name.map(String::as_str), pace);
-        let next = waited_for(loader, &self.summary.batches.loaders);
-        if let Some((row, share)) = next.filter(|(row, _)| !seen.contains(&row.name.as_str())) {
-            // More of its workers would wait for the same.
-            judged.needed = None;
-            let next = self.with_stages(row, Some(&row.name), pace.of_stage(row, loader), seen);
-            judged.waits_for = Some((Box::new(next), share));
-        }
-        judged
-    }
-
     fn judge(
         &self,
         loader: Option<&'a LoaderRow>,
@@ -167,7 +150,7 @@ impl<'a> Run<'a, '_> {
             cpus,
             computing: free.map(|free| (contention.computing_ns, free)),
             largest_part: largest_part(summary, name),
-            waits_for: None,
+            taken_by: None,
             own_waiting_share: loader
                 .filter(|row| row.produce.total > 0)
                 .map(|row| row.waiting_ns as f64 / row.produce.total as f64),

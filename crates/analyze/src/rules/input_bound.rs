@@ -74,7 +74,6 @@ fn waits_little(steps: &Steps<'_>, share: f64, thresholds: &Thresholds) -> Judge
 }
 
 fn of_loader(evidence: Evidence, loader: &LoaderJudgement<'_>) -> Evidence {
-    let waits_for = loader.waits_for.as_ref();
     evidence
         .with_known("loader", loader.name)
         .with_known("loader_waiting_share", loader.waiting_share.map(six))
@@ -91,9 +90,8 @@ fn of_loader(evidence: Evidence, loader: &LoaderJudgement<'_>) -> Evidence {
         .with_known("produce_mean_while_awaited_ns", loader.under_demand.map(|then| then.produce_mean_ns))
         .with_known("workers_busy_while_awaited_share", loader.under_demand.map(|then| six(then.utilisation)))
         .with_known("workers_needed", loader.needed)
-        .with_known("waits_for_loader", waits_for.and_then(|(next, _)| next.name))
-        .with_known("waits_for_loader_share", waits_for.map(|(_, share)| six(*share)))
-        .with_known("limiting_loader", waits_for.and_then(|_| loader.limiting().name))
+        .with_known("waited_for_by", loader.taken_by.map(|(first, _)| first))
+        .with_known("waited_for_by_share", loader.taken_by.map(|(_, share)| six(share)))
 }
 
 /// How much of the step is waiting and loading, and which is which where both are worth telling and one is not all.

@@ -61,13 +61,12 @@ fn waits<'a>(summary: &'a Summary, config: &Config) -> Judged<Waits<'a>> {
     let rest_ns = steps.mean_ns().saturating_sub(steps.per_step(steps.exposed_ns(WAITING)));
     let contention = CpuContention::of(summary, steps.mode);
     let loader = LoaderJudgement::of(summary, &steps, &contention, &config.input_bound, rest_ns);
-    let limiting = loader.limiting();
-    let Some(busy_share) = limiting.busy_share.filter(|_| limiting.is_beside_all_steps()) else {
+    let Some(busy_share) = loader.busy_share.filter(|_| loader.is_beside_all_steps()) else {
         return unknown("no batches of loader threads were read");
     };
     if busy_share < thresholds.busy_share
-        || limiting.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
-        || limiting.waits.unused.unwrap_or(0) > 0
+        || loader.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
+        || loader.waits.unused.unwrap_or(0) > 0
     {
         return fine(format!("loaders have time to spare: they are busy {}", percent(busy_share)));
     }

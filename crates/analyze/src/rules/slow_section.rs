@@ -1,11 +1,11 @@
 //! Rule `slow_section`: a section that is no stage of training, and whose phase no other rule judges, takes a good part of the step.
 
 use super::{Config, Judged, Rule, Same, Steps, ToldBy, fine, unknown};
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::names;
-use crate::report::units::{bytes, duration, percent};
+use crate::report::units::percent;
 use crate::sections::own_time::{OwnTime, is_expected, is_judged};
-use crate::summary::{SectionRow, Summary};
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: true,
@@ -13,7 +13,6 @@ pub(super) const RULE: Rule = Rule {
         ToldBy { rule: "slow_calls", same: Same::Section },
         ToldBy { rule: "step_jitter", same: Same::Section },
     ],
-    notes,
     ..Rule::new("Slow section", FindingType::Compute)
 };
 
@@ -24,8 +23,6 @@ thresholds! {
     long_call_s: f64 = 1.0;
     /// Share of the step time from which a section with long calls is a finding.
     long_call_min_share: f64 = 0.05;
-    /// Bytes that the section itself allocates in one call, from which there is a note.
-    large_alloc_bytes: u64 = 100_000_000;
     /// Share of the step time that phases must cover before sections without a phase are judged: below it,
     /// the regular stages of a step cannot be told from helper code.
     min_phase_share: f64 = 0.5;
@@ -111,27 +108,4 @@ impl OwnTime<'_> {
             ..Finding::about(Some(self.row), gain)
         })
     }
-}
-
-/// Absolute limits: sections whose own calls are long or allocate much, whatever their share of the step.
-/// Those that the rule found are left out.
-fn notes(summary: &Summary, config: &Config, findings: &[Finding]) -> Vec<Note> {
-    let thresholds = &config.slow_section;
-    let is_found = |row: &SectionRow| findings.iter().any(|found| found.section.as_ref() == Some(&row.path));
-    let limit_ns = thresholds.long_call_s * 1e9;
-    let is_long = |ns: &u64| *ns as f64 >= limit_ns;
-    let mut notes = Vec::new();
-    for row in summary.sections.iter().filter(|row| is_judged(row) && !is_found(row)) {
-        let mut note =
-            |text| notes.push(Note { rule: "slow_section", section: Some(row.path.clone()), text });
-        let path = names::path(&row.path);
-        if let Some(ns) = row.self_ns.map(|ns| ns / row.stats.count.max(1)).filter(is_long) {
-            note(format!("{path} takes {} of its own a call.", duration(ns)));
-        }
-        let alloc = row.memory.and_then(|memory| memory.self_alloc_bytes?.checked_div(memory.spans));
-        if let Some(size) = alloc.filter(|&size| size >= thresholds.large_alloc_bytes) {
-            note(format!("{path} itself allocates {} a call.", bytes(size)));
-        }
-    }
-    notes
 }

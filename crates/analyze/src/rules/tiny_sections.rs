@@ -36,15 +36,9 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let per_step = |calls: u64| calls.saturating_add(tiny.steps / 2) / tiny.steps.max(1);
     let Some((row, calls)) = tiny.most.filter(|_| share >= thresholds.min_share) else {
         let below = duration(thresholds.tiny_ns);
-        return fine(match (all, per_step(tiny.elsewhere)) {
-            (0, _) => format!("no section takes less than {below}"),
-            (_, 0) => format!("recording the sections below {below} takes {}", percent(share)),
-            (_, elsewhere) => format!(
-                "recording the sections below {below} takes {} on the training thread; {} a step are on other threads, \
-                 whose time is not the step's",
-                percent(share),
-                things(elsewhere, "call", "calls")
-            ),
+        return fine(match all {
+            0 => format!("no section takes less than {below}"),
+            _ => format!("recording the sections below {below} takes {}", percent(share)),
         });
     };
     let mean_ns = steps.mean_ns();

@@ -18,7 +18,6 @@
 //! Only time is attributed here; which spans take part, what their phases are and who waits is decided by the fold.
 
 pub(crate) mod open;
-pub(crate) mod ranking;
 
 use stepscope_core::{Phase, PhaseClass};
 
