@@ -81,7 +81,8 @@ impl<'a> LoaderJudgement<'a> {
         // The last of those that wait for each other: more workers of the others would wait for the same.
         let (mut last, mut last_pace, mut taken_by) = (loader, pace, None);
         for _ in loaders {
-            let Some((next, share)) = waited_for(last, loaders) else { break };
+            let next = waited_for(last, loaders).filter(|(next, _)| next.name != loader.name);
+            let Some((next, share)) = next else { break };
             taken_by = taken_by.or(Some((loader.name.as_str(), share)));
             (last, last_pace) = (next, last_pace.of_stage(next, last));
         }

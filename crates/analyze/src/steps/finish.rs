@@ -76,7 +76,8 @@ impl<'a> Steady<'a> {
                 let numbering = self.numbers.of_mode(mode);
                 let periodic = periodic.iter().find(|periodic| periodic.mode == mode);
                 if self.numbers.tell_apart(mode) {
-                    row.slowest = slowest::by_number((run, mode), periodic, instances, numbering);
+                    (row.slowest, row.slowest_together) =
+                        slowest::by_number((run, mode), periodic, instances, numbering);
                 }
                 row.warmup.steady_step = self.first_step(mode).filter(|_| self.numbers.tell_apart(mode));
                 row
@@ -166,6 +167,7 @@ fn summary(
         steady_ns: saturate(steady_ns),
         throughput: throughput_of(instances, &sums),
         slowest: sums.slowest.iter().map(slow_step).collect(),
+        slowest_together: sums.slowest.iter().map(|record| (1, record.duration_ns())).collect(),
         pauses: Vec::new(),
     }
 }

@@ -54,20 +54,21 @@ pub(crate) fn rare<'a>(
     let first = mode.warmup.steady_step.unwrap_or(0);
     let is_rare =
         |step: &&SlowStep| step.step.is_none_or(|step| step >= first) && step.duration_ns as f64 >= least_ns;
-    let steps: Vec<&SlowStep> = aperiodic(mode, periodic).filter(is_rare).collect();
-    let above = steps.iter().map(|step| step.duration_ns.saturating_sub(usual.ns));
+    // What the other processes took in the same steps: that they waited, too, is not said by their numbers.
+    let known = mode.slowest_together.iter().copied().map(Some).chain(std::iter::repeat(None));
+    let all =
+        mode.slowest.iter().zip(known).filter(|(step, _)| !is_of_period(step, periodic) && is_rare(step));
+    let (steps, known): (Vec<&SlowStep>, Vec<_>) = all.unzip();
+    let above = steps.iter().zip(known).map(|(step, known)| {
+        let (processes, ns) = known.unwrap_or((1, step.duration_ns));
+        ns.saturating_sub(usual.ns.saturating_mul(processes))
+    });
     let share = above.fold(0, u64::saturating_add) as f64 / mode.steady_ns.max(1) as f64;
     (steps, share)
 }
 
-/// The slowest steps that are of no period.
-fn aperiodic<'a>(
-    mode: &'a ModeSummary,
-    periodic: Option<&PeriodicSteps>,
-) -> impl Iterator<Item = &'a SlowStep> {
-    let is_periodic =
-        move |step: &SlowStep| periodic.zip(step.step).is_some_and(|(all, step)| all.every(step).is_some());
-    mode.slowest.iter().filter(move |step| !is_periodic(step))
+fn is_of_period(step: &SlowStep, periodic: Option<&PeriodicSteps>) -> bool {
+    periodic.zip(step.step).is_some_and(|(all, step)| all.every(step).is_some())
 }
 
 /// The phase in which the slowest steps exceed the usual one most, and the rest of the step less.
@@ -82,10 +83,10 @@ impl Cause {
     pub(crate) fn of(mode: &ModeSummary, periodic: Option<&PeriodicSteps>) -> Option<Self> {
         let usual_ns = mode.steady.p50?;
         let excess = |step: &SlowStep| step.duration_ns.saturating_sub(usual_ns);
-        let all_excess = aperiodic(mode, periodic).map(excess).fold(0, u64::saturating_add);
+        let slowest = || mode.slowest.iter().filter(|step| !is_of_period(step, periodic));
+        let all_excess = slowest().map(excess).fold(0, u64::saturating_add);
         // Of the others it is not known what took them.
-        let known: Vec<&SlowStep> =
-            aperiodic(mode, periodic).filter(|step| !step.phases.is_empty()).collect();
+        let known: Vec<&SlowStep> = slowest().filter(|step| !step.phases.is_empty()).collect();
         let (steps, usual) = (known.len() as f64, usual_ns as f64);
         let slow = known.iter().map(|step| step.duration_ns as f64).sum::<f64>() / steps;
         let mean = |total_ns: u64| total_ns as f64 / mode.whole.steps.max(1) as f64;

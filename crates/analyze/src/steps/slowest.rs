@@ -16,22 +16,32 @@ use crate::steps::{StepRecord, hexadecimal};
 use crate::summary::{PeriodicSteps, SlowStep, StepPhase};
 
 /// The list of a mode, slowest first: of each number the longest step, of equals the smallest, and of periodic ones the slowest.
+/// And of each of them of how many processes a step of its number is known, with what these took together.
 pub(crate) fn by_number(
     (run, mode): (&RunAcc, Mode),
     periodic: Option<&PeriodicSteps>,
     instances: &BTreeMap<&Instance, SteadySteps>,
     numbering: &Numbering,
-) -> Vec<SlowStep> {
+) -> (Vec<SlowStep>, Vec<(u64, u64)>) {
     // Beside periodic ones those are not kept by instance that are slow among the others.
     let beside = periodic.into_iter().flat_map(|_| beside(run, mode, instances));
     let all = sorted(beside.chain(instances.values().flat_map(|steps| &steps.sums.slowest)));
     let (mut numbers, mut has_periodic) = (BTreeSet::new(), false);
-    let longest = all.into_iter().filter(|record| {
+    let longest = all.iter().filter(|record| {
         let Some(number) = record.place().map(|place| numbering.number(place)) else { return true };
         let is_periodic = periodic.is_some_and(|periodic| periodic.every(number).is_some());
         numbers.insert(number) && !(is_periodic && std::mem::replace(&mut has_periodic, true))
     });
-    longest.take(SLOWEST_STEPS).map(slow_step).collect()
+    let number = |record: &StepRecord| record.place().map(|place| numbering.number(place));
+    let together = |record: &StepRecord| {
+        let is_same = |other: &&&StepRecord| {
+            **other == record || number(record).is_some_and(|of| number(other) == Some(of))
+        };
+        all.iter()
+            .filter(is_same)
+            .fold((0, 0), |(count, ns), other| (count + 1, other.duration_ns().saturating_add(ns)))
+    };
+    longest.take(SLOWEST_STEPS).map(|&record| (slow_step(record), together(record))).unzip()
 }
 
 /// Slowest first, and once each.

@@ -65,6 +65,10 @@ pub struct ModeSummary {
     /// processes. Where some take longer every so often, of these the slowest; the other ones with a number are then
     /// known as far as the fold keeps them apart.
     pub slowest: Vec<SlowStep>,
+    /// Of each of these on how many processes a step of its number is among the slowest, itself included, and what they took
+    /// together.
+    #[serde(skip)]
+    pub slowest_together: Vec<(u64, u64)>,
     /// The longest times between steady steps, longest first, at most 3; none where steps share their numbers.
     pub pauses: Vec<Pause>,
 }

@@ -1,6 +1,6 @@
 //! Aggregates: latest wins, summed over instances, preferred where they have seen more.
 
-use stepscope_analyze::summary::{Disagreement, FigureSource, SectionRow};
+use stepscope_analyze::summary::{FigureSource, SectionRow};
 use stepscope_analyze::{Partial, Summary};
 use stepscope_core::{Histogram, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, SectionValue, Trace};
@@ -102,26 +102,6 @@ fn equal_counts_keep_the_exact_quantiles_of_the_spans() {
     let summary = partial.finish(None);
     let row = summary.section("step/forward").unwrap();
     assert_eq!((row.source, row.stats.p50, row.stats.is_exact), (FigureSource::Aggregates, Some(40), true));
-    assert!(summary.disagreements.is_empty());
-}
-
-#[test]
-fn disagreement_is_told_only_where_nothing_is_missing() {
-    let mut partial = fold(&whole_run());
-    send(&mut partial, 0, 30, "step/forward", &[41]);
-    let row = |figure| Disagreement { path: "step/forward".into(), figure, spans: 40, aggregates: 41 };
-    assert_eq!(partial.finish(None).disagreements, [row("max_ns"), row("min_ns"), row("total_ns")]);
-    partial.metric(
-        &process(0),
-        0,
-        40,
-        &MetricPoint::SpansDropped { sink: String::new(), reason: None, count: 1 },
-    );
-    assert!(partial.finish(None).disagreements.is_empty());
-    // The run did not end.
-    let mut partial = fold(&whole_run()[..2]);
-    send(&mut partial, 0, 30, "step/forward", &[41]);
-    assert!(partial.finish(None).disagreements.is_empty());
 }
 
 #[test]
@@ -151,63 +131,6 @@ fn sums_tell_what_a_run_did_itself_although_its_steps_are_in_other_traces() {
     assert_eq!(own(&partial), (None, None, None));
     send(&mut partial, 0, 300, "run", &[200]);
     assert_eq!(own(&partial), (Some(64), Some(24), Some(40)));
-}
-
-/// A step with `kept`, of which there is room for sums, and two calls of `late` with one of `inner` each, of which there
-/// is not.
-fn more_paths_than_sums(name: &str) -> Partial {
-    let mut start = Build::new(1);
-    start.span(0, "run.started", 0, 0).kind(SectionKind::Run);
-    let mut step = Build::new(2);
-    step.step(0, 0, 100).figure(Figure::TraceSpans, 6);
-    step.span(1, "kept", 0, 10);
-    step.span(1, name, 10, 40);
-    step.span(3, "inner", 10, 20);
-    step.span(1, name, 40, 90);
-    step.span(5, "inner", 50, 60);
-    let mut end = Build::new(3);
-    end.span(0, "run", 0, 200).kind(SectionKind::Run);
-    let mut partial = fold(&[start.trace(), step.trace(), end.trace()]);
-    send(&mut partial, 0, 9, "step", &[100]);
-    send(&mut partial, 0, 9, "step/kept", &[10]);
-    send(&mut partial, 0, 9, "run", &[200]);
-    partial
-}
-
-#[test]
-fn calls_with_a_row_of_their_own_are_not_among_others_too() {
-    let calls = |summary: &Summary| -> Vec<(String, u64, u64)> {
-        let row = |row: &SectionRow| (row.path.clone(), row.stats.count, row.stats.total);
-        summary.sections.iter().map(row).filter(|(path, ..)| !path.starts_with("run")).collect()
-    };
-    let mut all: Vec<(String, u64, u64)> =
-        [("step", 1, 100), ("step/kept", 1, 10), ("step/late", 2, 80), ("step/late/inner", 2, 20)]
-            .map(|(path, count, total)| (path.to_owned(), count, total))
-            .to_vec();
-    // All that the process counted together is shown by spans.
-    let mut partial = more_paths_than_sums("late");
-    send(&mut partial, 0, 9, "(other)", &[30, 50]);
-    let summary = partial.finish(None);
-    assert_eq!(calls(&summary), all);
-    assert_eq!(summary.disagreements, []);
-
-    // Two calls are shown by no span.
-    let mut partial = more_paths_than_sums("late");
-    send(&mut partial, 0, 9, "(other)", &[30, 5_000, 50, 7_000]);
-    let summary = partial.finish(None);
-    all.insert(0, ("(other)".to_owned(), 2, 12_000));
-    assert_eq!(calls(&summary), all);
-    let rest = summary.section("(other)").unwrap();
-    assert_eq!(rest.source, FigureSource::Aggregates);
-    let near = |ns: Option<u64>, of: u64| ns.unwrap().abs_diff(of) * 100 < of;
-    assert!(near(rest.stats.p50, 5_000) && near(rest.stats.p95, 7_000), "{:?}", rest.stats);
-    assert_eq!((rest.stats.mean, rest.self_busy_ns), (Some(6_000.0), None));
-
-    // Of a second process whose sums have that path.
-    send(&mut partial, 1, 9, "step/late", &[20]);
-    let summary = partial.finish(None);
-    assert_eq!(summary.section("(other)").unwrap().stats.count, 3);
-    assert_eq!(summary.section("step/late").unwrap().stats.count, 2);
 }
 
 #[test]

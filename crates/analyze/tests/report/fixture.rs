@@ -54,7 +54,6 @@ pub(crate) fn nothing() -> Summary {
         sections: Vec::new(),
         slowest: Vec::new(),
         most_variable: Vec::new(),
-        disagreements: Vec::new(),
         memory: MemorySummary::default(),
         series: Vec::new(),
         changes: Vec::new(),
@@ -489,8 +488,6 @@ impl Run {
             warmup_driving_ns: 0,
             warmup_exposed_ns: 0,
             longest_steady_ns: None,
-            heaviest_steady_calls: None,
-            heaviest_steady_ns: None,
         };
         let name = path.rsplit('/').next().unwrap();
         let row = SectionRow {
