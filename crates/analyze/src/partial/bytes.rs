@@ -17,7 +17,7 @@ const MAGIC: &[u8; 16] = b"stepscopepartial";
 pub const PARTIAL_VERSION: u32 = 29;
 
 /// Oldest version that is still read.
-const OLDEST_VERSION: u32 = 28;
+const OLDEST_VERSION: u32 = 29;
 
 /// Why bytes are no partial.
 #[derive(Debug, Clone, PartialEq, Eq)]

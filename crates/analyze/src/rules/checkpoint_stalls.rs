@@ -6,6 +6,7 @@ use super::{Config, Judged, Rule, Steps, fine, no_duration};
 use crate::phases::waits::PhaseWait;
 use crate::report::finding::{Evidence, Finding, FindingType, TimeBase, rounded};
 use crate::report::units::{duration, percent, things};
+use crate::sections::tail::is_inside;
 use crate::summary::{PhaseName, SectionRow, Stats, Summary};
 
 pub(super) const RULE: Rule =
@@ -67,7 +68,13 @@ fn calls(summary: &Summary, section: Option<&SectionRow>, steps: &Steps<'_>) -> 
     let is_checkpoint = |phase: Option<&PhaseName>| phase.is_some_and(|phase| phase.is(Phase::Checkpoint));
     let between = summary.outside.iter().find(|row| is_checkpoint(row.phase.as_ref()));
     let between = between.map(|row| row.stats).unwrap_or_default();
-    let inside = section.and_then(|row| Some((row.in_mode(steps.mode.mode)?.after_warmup(), row.stats)));
+    // Of a checkpoint with parts the whole.
+    let is_whole = |row: &&SectionRow| {
+        let is_its = section.is_some_and(|part| part.path == row.path || is_inside(&part.path, &row.path));
+        is_its && is_checkpoint(row.phase.as_ref())
+    };
+    let whole = summary.sections.iter().filter(is_whole).min_by_key(|row| row.depth);
+    let inside = whole.and_then(|row| Some((row.in_mode(steps.mode.mode)?.after_warmup(), row.stats)));
     match inside.filter(|(part, _)| part.driving_ns > 0) {
         Some((part, stats)) if part.driving_ns >= between.total => (part.calls, between.count, stats),
         Some((part, _)) => (part.calls, between.count, between),

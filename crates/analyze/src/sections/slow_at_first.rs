@@ -4,7 +4,7 @@ use crate::ranks::is_waiting;
 use crate::sections::tail::{above_usual_ns, innermost};
 use crate::summary::{ModeSummary, SectionRow, Summary};
 
-/// The section whose calls lie most above their median, if that is at least half of the warm-up; of several processes one
+/// The section whose calls lie most above their median, if that is at least half of the warm-up; of several processes first one
 /// that is no wait for others, if it is half of what these do not wait.
 pub(crate) fn slow_at_first<'a>(
     summary: &'a Summary,
@@ -20,9 +20,12 @@ pub(crate) fn slow_at_first<'a>(
     let tails: Vec<(&SectionRow, u64)> = rows.map(|row| (row, above_ns(row))).collect();
     let waiting_ns = tails.iter().filter(|(row, _)| waits(row)).map(|&(_, ns)| ns).max().unwrap_or(0);
     let left_ns = excess_ns.saturating_sub(waiting_ns).max(excess_ns / processes.max(1));
-    let explains =
-        |&(row, ns): &(&SectionRow, u64)| !waits(row) && ns > 0 && ns as f64 >= EXPLAINS * left_ns as f64;
-    innermost(tails.into_iter().filter(explains).collect()).first().map(|&(row, _)| row)
+    let named = |of_ns: u64, is_meant: &dyn Fn(&SectionRow) -> bool| {
+        let explains =
+            |&(row, ns): &(&SectionRow, u64)| is_meant(row) && ns > 0 && ns as f64 >= EXPLAINS * of_ns as f64;
+        innermost(tails.iter().copied().filter(explains).collect()).first().map(|&(row, _)| row)
+    };
+    named(left_ns, &|row| !waits(row)).or_else(|| named(excess_ns, &|_| true))
 }
 
 /// Whether a section occurs in no more steps than are warm-up.

@@ -9,7 +9,9 @@ use crate::report::names;
 use crate::report::units::{duration, percent, things};
 use crate::sections::tail::{innermost, is_driving, is_in_few, longest_ns, slow_ns};
 use crate::steps::slower::levels_since;
-use crate::summary::{ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary, stands_out};
+use crate::summary::{
+    ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, StepNumbers, Summary, stands_out,
+};
 
 /// What steps usually take.
 pub(crate) struct Usual {
@@ -51,9 +53,11 @@ pub(crate) fn rare<'a>(
     usual: &Usual,
     least_ns: f64,
 ) -> (Vec<&'a SlowStep>, f64) {
-    let first = mode.warmup.steady_step.unwrap_or(0);
-    let is_rare =
-        |step: &&SlowStep| step.step.is_none_or(|step| step >= first) && step.duration_ns as f64 >= least_ns;
+    // What other processes wait for at first is no rare step; numbers that begin anew do not tell it.
+    let (first, is_unique) = (mode.warmup.steady_step.unwrap_or(0), mode.numbers == StepNumbers::Unique);
+    let is_rare = |step: &&SlowStep| {
+        step.step.is_none_or(|step| !is_unique || step >= first) && step.duration_ns as f64 >= least_ns
+    };
     // What the other processes took in the same steps: that they waited, too, is not said by their numbers.
     let known = mode.slowest_together.iter().copied().map(Some).chain(std::iter::repeat(None));
     let all =

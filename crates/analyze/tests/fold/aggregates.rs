@@ -1,7 +1,7 @@
 //! Aggregates: latest wins, summed over instances, preferred where they have seen more.
 
-use stepscope_analyze::summary::{FigureSource, SectionRow};
-use stepscope_analyze::{Partial, Summary};
+use stepscope_analyze::Partial;
+use stepscope_analyze::summary::FigureSource;
 use stepscope_core::{Histogram, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, SectionValue, Trace};
 
@@ -131,16 +131,4 @@ fn sums_tell_what_a_run_did_itself_although_its_steps_are_in_other_traces() {
     assert_eq!(own(&partial), (None, None, None));
     send(&mut partial, 0, 300, "run", &[200]);
     assert_eq!(own(&partial), (Some(64), Some(24), Some(40)));
-}
-
-#[test]
-fn a_section_may_be_called_as_the_others_are() {
-    let mut partial = more_paths_than_sums("late");
-    let mut own = Build::new(4);
-    own.span(0, "(other)", 0, 7);
-    partial.add(&own.trace());
-    send(&mut partial, 0, 9, "(other)", &[7, 9, 30, 50]);
-    let summary = partial.finish(None);
-    assert_eq!(summary.section("(other)").unwrap().stats.count, 4);
-    assert_eq!(summary.section("step/late").unwrap().stats.count, 2);
 }

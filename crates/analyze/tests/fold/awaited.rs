@@ -238,21 +238,3 @@ fn what_was_slow_in_warm_up_or_once_is_no_loader_that_is_too_slow() {
     let once = advice(&judged(makes(&|step| if step == 300 { 3_000_000 * US } else { even(step) })));
     assert!(once.contains("deepen the queue"), "{once}");
 }
-
-#[test]
-fn a_queue_bridges_slow_times_that_end_soon() {
-    // 40 of 200 batches take twice as long as a step: 40 steps more.
-    let make_ns = |slow: u64, of: u64| -> Vec<u64> {
-        (0..600).map(|step| if step % of >= of - slow { 2 * STEP } else { STEP / 5 }).collect()
-    };
-    let judged = |make_ns| {
-        let found = summary(&run_through(&[Stage { name: "train", thread: 2, make_ns }], 2, true));
-        advice(&found)
-    };
-    // The last of these times has not begun.
-    let advice = judged(make_ns(40, 200)[..560].to_vec());
-    assert!(advice.contains("deepen the queue to bridge"), "{advice}");
-    // 100 of 300 do.
-    let advice = judged(make_ns(100, 300));
-    assert!(advice.contains("use 2 workers instead of 1"), "{advice}");
-}

@@ -117,8 +117,9 @@ fn periodic_steps_leave_the_lists_of_the_slowest_to_the_others() {
     let summary = summarise(&traces);
     assert_eq!(told(&summary), [(Mode::Train, 50, 50, 100)]);
     let listed: Vec<u64> = summary.modes[0].slowest.iter().map(|step| step.step.unwrap()).collect();
-    let slowest: Vec<u64> = others.iter().rev().copied().take(9).collect();
-    assert_eq!((listed[0], &listed[1..]), (5_000, &slowest[..]));
+    // Those that are kept as examples: of each class of numbers the slowest.
+    let slowest: Vec<u64> = others.iter().rev().copied().take(7).collect();
+    assert_eq!((listed[0], &listed[1..8]), (5_000, &slowest[..]));
     let of_role = |role: ExampleRole| -> Vec<u64> {
         summary
             .examples

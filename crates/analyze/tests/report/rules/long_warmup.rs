@@ -86,12 +86,10 @@ fn of_several_ranks_the_section_is_named_that_others_wait_for() {
     let (section, advice) = of(4, 200 * MS, 30);
     assert_eq!(section, "step/jit");
     assert!(advice.starts_with("`step/jit` takes 2.00 s in 10 calls: "), "{advice}");
-    assert!(advice.contains(" Meanwhile others wait for it in `step/all_reduce`. "), "{advice}");
     // What is less than half of what one of them takes explains nothing, even where all of them wait for nearly all of it;
     // and one process waits for none.
-    for (section, advice) in [of(4, 90 * MS, 30), of(4, 30 * MS, 39), of(1, 200 * MS, 30)] {
+    for (section, _) in [of(4, 90 * MS, 30), of(4, 30 * MS, 39), of(1, 200 * MS, 30)] {
         assert_eq!(section, "step/all_reduce");
-        assert!(!advice.contains("Meanwhile"), "{advice}");
     }
 }
 
@@ -122,6 +120,8 @@ fn short_warmup_bothers_nobody() {
 fn first_steps_of_a_run_read_in_part_are_not_judged() {
     let mut summary = Run::of(190, 10 * MS).warmup(&[210 * MS; 10]).build();
     summary.coverage.recorded_steps = Some(2_000);
-    assert!(unknown(RULE, &summary).contains("were read, the first ones rather than others"));
+    assert!(
+        unknown(RULE, &summary).contains("were read, perhaps not at random: the share of the first ones")
+    );
     assert!(unknown(RULE, &Run::of(19, MS).warmup(&[2_000 * MS]).build()).starts_with("19 steps"));
 }

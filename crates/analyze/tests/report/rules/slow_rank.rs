@@ -222,21 +222,17 @@ fn what_ranks_differ_by_is_no_jitter() {
     };
     let steady = both(&[30 * MS; 200]);
     assert_eq!(found(RULE, &steady)[0].rank, Some(1));
-    assert_eq!(
-        fine("step_jitter", &steady),
-        "p95 is 1.00 times the median of the slowest rank, p99 1.00 times; the mean step is not above the medians of \
-         the ranks; a finding needs a p95 of 2 times or a p99 of 3 times, and a mean above by 5.0 % of itself"
+    assert!(
+        unknown(
+            "step_jitter",
+            &both(&{
+                let mut slow = [30 * MS; 200];
+                slow[160..].fill(120 * MS);
+                slow
+            })
+        )
+        .starts_with("one rank is slower")
     );
-    // A rank's own tail is: 40 steps of 120 ms have the mean at 29 ms, and the medians at 20 ms.
-    let mut slow = [30 * MS; 200];
-    slow[160..].fill(120 * MS);
-    let varies = both(&slow);
-    let [finding] = found("step_jitter", &varies).try_into().unwrap();
-    assert_eq!(
-        finding.title,
-        "Steps vary: p95 is 4.0 times the median of the slowest rank, which costs 31 % of the step time."
-    );
-    assert_eq!(finding.predicted_gain.unwrap().saved_ns_per_step, 9 * MS);
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Fixtures of `slow_section`.
 
-use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::InSteps;
 use stepscope_core::Phase;
 
-use super::{fine, found, notes, unknown};
+use super::{fine, found, unknown};
 use crate::fixture::{MS, Run, healthy};
 
 const RULE: &str = "slow_section";
@@ -52,21 +51,6 @@ fn the_stages_of_training_may_take_the_time() {
 }
 
 #[test]
-fn long_calls_of_regular_stages_are_notes() {
-    let summary = Run::of(50, 4_000 * MS)
-        .phase(Phase::Forward, "forward", 1_500 * MS)
-        .leaves("step/forward", 0)
-        .build();
-    assert!(fine(RULE, &summary).starts_with("no section"));
-    let noted = notes(RULE, &summary, &Config::default());
-    assert_eq!(noted.len(), 1, "{noted:?}");
-    assert_eq!(noted[0].text, "step/forward takes 1.50 s of its own a call.");
-    let mut config = Config::default();
-    config.slow_section.large_alloc_bytes = 200_000;
-    assert_eq!(notes(RULE, &summary, &config).len(), 2);
-}
-
-#[test]
 fn without_phases_regular_stages_cannot_be_told() {
     let run = || Run::of(100, 10 * MS).untagged("model", 1, 6 * MS);
     assert!(unknown(RULE, &run().build()).starts_with("phases cover only 0 %"));
@@ -86,8 +70,6 @@ fn what_a_device_computes_is_no_helper_code() {
     let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
     row.device_calls = row.stats.count;
     assert!(fine(RULE, &summary).starts_with("no section"));
-    let noted = notes(RULE, &summary, &Config::default());
-    assert!(noted.iter().all(|note| note.section.as_deref() != Some("step/sgemm")), "{noted:?}");
     // A host section of this name, of which a few calls are annotations of a stream.
     let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
     row.device_calls = row.stats.count / 2;
