@@ -90,7 +90,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         modes.iter().filter_map(|&mode| series::phases(run, mode, numbers.of_mode(mode))).collect();
     let state = run::state(run);
     let mut losses = run::losses(run);
-    let mut sections = sections::Table::of(run, &state, &losses);
+    let mut sections = sections::Table::of(run);
     losses.unplaced = sections.unplaced;
     let coverage = coverage::of(run, sections.steps, &losses);
     let steps = steps::Steady::of(run, &numbers, config);
@@ -132,7 +132,6 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
             &steps,
         ),
         values: series::values(run, numbers.of_mode(Mode::Train)),
-        disagreements: sections.disagreements,
         changes: changes::of(&steps, &coverage, &series, &phase_series, (run, &sections.rows)),
         phase_series,
         examples: examples::of(run, &steps, &modes, &periodic),
@@ -171,7 +170,6 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         sections: Vec::new(),
         slowest: Vec::new(),
         most_variable: Vec::new(),
-        disagreements: Vec::new(),
         memory: MemorySummary::default(),
         series: Vec::new(),
         changes: Vec::new(),

@@ -17,7 +17,7 @@ mod document;
 mod exemplars;
 mod finish;
 #[cfg(test)]
-mod generated;
+mod generated_tests;
 pub mod loaders;
 mod losses;
 pub mod memory;

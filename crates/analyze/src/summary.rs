@@ -21,9 +21,7 @@ pub use crate::memory::summary::{
 pub use crate::phases::summary::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use crate::run::coverage::{Coverage, Shortfall};
 pub use crate::run::summary::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
-pub use crate::sections::summary::{
-    Disagreement, FigureSource, FigureSum, InSteps, SectionMemory, SectionRow,
-};
+pub use crate::sections::summary::{FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
 pub use crate::steps::distribution::DurationBucket;
 pub use crate::steps::periodicity::summary::{PeriodCause, PeriodicSteps, StepPeriod};
 pub use crate::steps::series::{
@@ -82,8 +80,6 @@ pub struct Summary {
     /// Indices into `sections`: most variable durations first, at most 20, of sections with at least
     /// [`crate::Config::min_calls`] calls: by robust coefficient of variation, then by the ordinary one.
     pub most_variable: Vec<usize>,
-    /// Where aggregates and spans should agree and do not, by (path, figure).
-    pub disagreements: Vec<Disagreement>,
     /// Memory over steps.
     pub memory: MemorySummary,
     /// Figures over step numbers, by mode as `modes`.

@@ -22,12 +22,6 @@ impl<T: Serialize + DeserializeOwned> Packed<T> {
         Self { bytes: bytes.into(), of: PhantomData }
     }
 
-    /// Adds a value at the end.
-    pub(crate) fn push(&mut self, value: T) {
-        let bytes = std::mem::take(&mut self.bytes).into_vec();
-        self.bytes = postcard::to_extend(&value, bytes).unwrap_or_default().into();
-    }
-
     /// The values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = T> {
         let mut rest = &*self.bytes;

@@ -99,14 +99,6 @@ impl<T> Default for StepSeries<T> {
 }
 
 impl<T> StepSeries<T> {
-    /// The same points with other content.
-    pub(crate) fn map<U>(&self, content: impl Fn(&T) -> U) -> StepSeries<U> {
-        let points = self.points.iter().map(|(&key, point)| (key, Box::new(content(point)))).collect();
-        StepSeries { shift: self.shift, points, order: self.order }
-    }
-}
-
-impl<T> StepSeries<T> {
     /// Has to be told of a key before it is added.
     fn expect(&mut self, key: Key) {
         let Some(order) = self.order.filter(|order| order.runs_on) else { return };

@@ -11,7 +11,7 @@ use stepscope_core::Phase;
 pub(crate) use pauses::{place, places, what_to_do};
 
 use crate::report::finding::{Evidence, Gain, TimeBase, rounded};
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::{PhaseName, SectionRow, StepNumbers, Summary};
 
 /// Phases whose time between steps no other rule judges, and which are no work of the model's.

@@ -3,9 +3,9 @@
 use stepscope_core::Mode;
 
 use super::Between;
+use crate::report::units::when;
 use crate::report::units::{count, duration, listed};
-use crate::rules::common::steps::Steps;
-use crate::rules::common::when::when;
+use crate::steps::judged::Steps;
 use crate::summary::{Pause, StepNumbers, Summary};
 
 /// The longest pauses, as few as make at least half of `ns`, even if all sections between steps were in them.
@@ -31,7 +31,7 @@ pub(crate) fn place(pause: &Pause, summary: &Summary) -> String {
             format!("in steps {} to {}", count(pause.step), count(pause.step.saturating_add(many - 1)))
         }
     };
-    format!("{after} ({})", when(summary, pause.start_ns, pause.pause_ns))
+    format!("{after} ({})", when(summary.state.first_ns, pause.start_ns, pause.pause_ns))
 }
 
 const REQUESTS: &str = " Where the steps serve requests they wait for them here, and that is no loss.";

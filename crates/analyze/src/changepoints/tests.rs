@@ -1,7 +1,7 @@
 //! Planted changes are found where they are, and none in series without.
 
 use crate::changepoints::{Change, SIGNIFICANCE, changes, visible_share};
-use crate::generated::series;
+use crate::generated_tests::series;
 
 /// By noise (share, and how much of it neighbours share), series of 300 to 2,000 values.
 const NOISES: [(f64, f64); 4] = [(0.02, 0.0), (0.05, 0.3), (0.05, 0.6), (0.03, 0.9)];

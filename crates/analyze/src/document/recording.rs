@@ -12,8 +12,6 @@ use crate::summary::{Limit, RunIdentity};
 
 /// Read issues shown where there is little room, and differences, of a comment and on a terminal.
 const ISSUES: usize = 8;
-const DIFFERENCES: usize = 8;
-const FEW: usize = 3;
 
 /// That figures end before the run did; absent where it ended in order, and for foreign input.
 fn unended(report: &Report) -> Option<&'static str> {
@@ -78,20 +76,6 @@ fn tables(report: &Report, doc: &mut Document) {
         .column(Shown::HTML, "~What to do", "", |(_, row)| row.advice.unwrap_or_default().into())
         .end();
     issues(report, doc);
-    let differences = &report.detailed_metrics.disagreements;
-    let most = if is_page { differences.len() } else { DIFFERENCES };
-    let caption = "Where spans and the processes' own sums differ";
-    doc.table(Shown::TABLES, caption, differences.iter().take(most).enumerate())
-        .at(|(at, _)| format!("detailed_metrics/disagreements/{at}"))
-        .column(Shown::MD, "Section", "", |(_, row)| code(&row.path))
-        .column(Shown::HTML, "Section", "", |(_, row)| Cell::Path(row.path.clone()))
-        .column(Shown::TABLES, "Figure", "", |(_, row)| code(row.figure))
-        .column(Shown::TABLES, ">By the spans", "spans", |(_, row)| count(row.spans))
-        .column(Shown::TABLES, ">By the process's own count|By the sums", "aggregates", |(_, row)| {
-            count(row.aggregates)
-        })
-        .end();
-    doc.more(Shown::MD, differences.len(), DIFFERENCES, ("", "differences"));
     let limits = &report.detailed_metrics.limits;
     for limit in limits {
         doc.say(Shown::MD, cells!["Limit reached: ", name(limit)]);
@@ -199,14 +183,6 @@ fn lines(report: &Report, doc: &mut Document) {
     }
     let issues = report.read_issues.len();
     doc.more(Shown::TEXT, issues, ISSUES, ("issue of the input", "issues of the input"));
-    let differences = &report.detailed_metrics.disagreements;
-    for row in differences.iter().take(FEW) {
-        let (spans, own) = (count_words(row.spans), count_words(row.aggregates));
-        let text =
-            format!("{} of {}: {spans} by the spans, {own} by the process's own count", row.figure, row.path);
-        doc.lead(Shown::TEXT, Tone::Notice, "  differs: ", Cell::Plain(text));
-    }
-    doc.more(Shown::TEXT, differences.len(), FEW, ("difference", "differences"));
     for limit in &report.detailed_metrics.limits {
         doc.lead(Shown::TEXT, Tone::Notice, "  limit reached: ", name(limit));
     }

@@ -7,7 +7,7 @@ use stepscope_core::Mode;
 use crate::exemplars::{Exemplars, NO_PARENT};
 use crate::run::RunAcc;
 use crate::steps::finish::Steady;
-use crate::steps::slowest::slow_step::slow_step;
+use crate::steps::slowest::slow_step;
 use crate::steps::steady::SteadySteps;
 use crate::steps::{StepRecord, hexadecimal};
 use crate::summary::{

@@ -4,7 +4,7 @@ use super::Thresholds;
 use super::judge::{LoaderJudgement, MOST};
 use crate::report::finding::rounded;
 use crate::report::units::{count, duration, percent, things};
-use crate::rules::common::steps::TOLD;
+use crate::steps::judged::TOLD;
 
 /// What loaders compute at most and need no processor for, as a part of one.
 const A_PROCESSOR: u64 = 20;
@@ -12,42 +12,35 @@ const A_PROCESSOR: u64 = 20;
 impl LoaderJudgement<'_> {
     /// What to do about it; of several loaders, which one it is about.
     pub(crate) fn advice(&self, thresholds: &Thresholds) -> String {
-        let advice = self.stage_advice(thresholds);
-        match (self.name, self.waiting_share) {
+        let waits = |who: &str, share: f64| {
+            let share = percent(share);
+            format!("{who} for {share} of the time it takes to make batches: more workers would not help.")
+        };
+        let first = self.taken_by.map(|(first, _)| first).or(self.name);
+        let about = match (first, self.waiting_share) {
             (Some(name), Some(share)) => {
-                format!("Of the time spent waiting for loaders, {} is for `{name}`. {advice}", percent(share))
+                format!("Of the time spent waiting for loaders, {} is for `{name}`. ", percent(share))
             }
-            (Some(name), None) => {
-                format!("The waits do not say for which loader; `{name}` works most. {advice}")
-            }
-            (None, _) => advice,
-        }
+            (Some(name), None) => format!("The waits do not say for which loader; `{name}` works most. "),
+            (None, _) => String::new(),
+        };
+        let by = self
+            .taken_by
+            .map(|(first, share)| waits(&format!("The loader `{first}` waits itself"), share) + " ");
+        let advice = match self.own_waiting_share.filter(|&share| share >= MOST) {
+            Some(share) => format!(
+                "{} Look at what {} for.",
+                waits(&format!("{} {}", self.subject(), self.verb("wait themselves", "waits itself")), share),
+                self.verb("they wait", "it waits")
+            ),
+            None => format!("{}{}", self.own_advice(thresholds), self.qualified()),
+        };
+        format!("{about}{}{advice}", by.unwrap_or_default())
     }
 
     /// Batches of it that a step takes, where that is not one.
     pub(crate) fn batches_per_step(&self) -> Option<f64> {
         self.pace.unusual_per_step()
-    }
-
-    /// The same without why it is about this loader: about the last of those that wait for each other.
-    fn stage_advice(&self, thresholds: &Thresholds) -> String {
-        let waits = |share: f64| {
-            let who = match self.name {
-                Some(name) => format!("The loader `{name}` waits itself"),
-                None => "The loaders wait themselves".into(),
-            };
-            format!(
-                "{who} for {} of the time it takes to make batches: more workers would not help",
-                percent(share)
-            )
-        };
-        match (&self.waits_for, self.own_waiting_share) {
-            (Some((next, share)), _) => format!("{}. {}", waits(*share), next.stage_advice(thresholds)),
-            (None, Some(share)) if share >= MOST => {
-                format!("{}. Look at what {} for.", waits(share), self.verb("they wait", "it waits"))
-            }
-            _ => format!("{}{}", self.own_advice(thresholds), self.qualified()),
-        }
     }
 
     /// What the figures of the advice are of, where that is not one batch a step in one process.

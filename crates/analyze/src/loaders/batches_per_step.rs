@@ -2,7 +2,7 @@
 
 use stepscope_core::Phase;
 
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::{HeldUp, LoaderRow, Summary};
 
 /// The steps that take batches of a loader.

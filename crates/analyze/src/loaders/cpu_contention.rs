@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::report::finding::Gain;
 use crate::report::units::percent;
-use crate::rules::common::steps::{Steps, TOLD};
+use crate::steps::judged::{Steps, TOLD};
 use crate::summary::{ModeSummary, Summary};
 
 /// Loaders beside the steps of one mode.

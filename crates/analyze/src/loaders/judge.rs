@@ -7,15 +7,12 @@ use super::Thresholds;
 use super::batches_per_step::BatchesPerStep;
 use super::cpu_contention::CpuContention;
 use crate::ranks::RankWaits;
-use crate::rules::common::program::Recorder;
-use crate::rules::common::steps::Steps;
+use crate::run::recorder::Recorder;
+use crate::steps::judged::Steps;
 use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary, WhileAwaited};
 
 /// A share from which one part is most of a whole.
 pub(super) const MOST: f64 = 0.5;
-
-/// So many steps without a break a queue can bridge.
-const BRIDGED_STEPS: u64 = 64;
 
 /// The loader that the steps wait for most, of equals the one that works most, and the waits for its batches.
 #[derive(Debug)]
@@ -48,8 +45,9 @@ pub(crate) struct LoaderJudgement<'a> {
     pub(super) computing: Option<(u64, u64)>,
     /// The section that takes most of a batch, and its share of it.
     pub(super) largest_part: Option<(String, f64)>,
-    /// The loader whose batches it waits for most of the time in which it makes its own, and the share of that.
-    pub(crate) waits_for: Option<(Box<Self>, f64)>,
+    /// The loader that steps wait for, where that waits for this one's batches, perhaps through others; and for which share
+    /// of the time in which it makes its own.
+    pub(crate) taken_by: Option<(&'a str, f64)>,
     /// Share of the time in which it makes batches for which it waits, for whatever; absent where that is not known.
     pub(super) own_waiting_share: Option<f64>,
     pub(super) recorder: Recorder,
@@ -80,17 +78,21 @@ impl<'a> LoaderJudgement<'a> {
         let ranks_ns = RankWaits::of(summary, steps).map_or(0, |ranks| ranks.waits_ns);
         let pace = BatchesPerStep::of(summary, steps, loader, step_ns.saturating_sub(ranks_ns));
         let Some(loader) = loader else { return run.judge(None, None, pace) };
-        let mut judged =
-            run.with_stages(loader, (loaders.len() > 1).then_some(&loader.name), pace, &mut Vec::new());
+        // The last of those that wait for each other: more workers of the others would wait for the same.
+        let (mut last, mut last_pace, mut taken_by) = (loader, pace, None);
+        for _ in loaders {
+            let next = waited_for(last, loaders).filter(|(next, _)| next.name != loader.name);
+            let Some((next, share)) = next else { break };
+            taken_by = taken_by.or(Some((loader.name.as_str(), share)));
+            (last, last_pace) = (next, last_pace.of_stage(next, last));
+        }
+        let name = (loaders.len() > 1).then_some(last.name.as_str());
+        let mut judged = run.judge(Some(last), name, last_pace);
+        judged.taken_by = taken_by;
         let all_ns: u128 = loaders.iter().map(|row| u128::from(held_up_ns(row))).sum();
         judged.waiting_share =
             (loaders.len() > 1 && all_ns > 0).then(|| held_up_ns(loader) as f64 / all_ns as f64);
         judged
-    }
-
-    /// The last of those that wait for each other.
-    pub(crate) fn limiting(&self) -> &Self {
-        self.waits_for.as_ref().map_or(self, |(next, _)| next.limiting())
     }
 
     /// Whether threads beside the steps make its batches, in all processes alike.
@@ -100,27 +102,6 @@ impl<'a> LoaderJudgement<'a> {
 }
 
 impl<'a> Run<'a, '_> {
-    /// A loader and those that it waits for, one after the other; `seen` are those before it, so that nothing goes in
-    /// circles.
-    fn with_stages(
-        &self,
-        loader: &'a LoaderRow,
-        name: Option<&'a String>,
-        pace: BatchesPerStep,
-        seen: &mut Vec<&'a str>,
-    ) -> LoaderJudgement<'a> {
-        seen.push(&loader.name);
-        let mut judged = self.judge(Some(loader), name.map(String::as_str), pace);
-        let next = waited_for(loader, &self.summary.batches.loaders);
-        if let Some((row, share)) = next.filter(|(row, _)| !seen.contains(&row.name.as_str())) {
-            // More of its workers would wait for the same.
-            judged.needed = None;
-            let next = self.with_stages(row, Some(&row.name), pace.of_stage(row, loader), seen);
-            judged.waits_for = Some((Box::new(next), share));
-        }
-        judged
-    }
-
     fn judge(
         &self,
         loader: Option<&'a LoaderRow>,
@@ -141,16 +122,10 @@ impl<'a> Run<'a, '_> {
             slowest.map(|process| process.workers_at_once).or(loader.and_then(|row| row.workers_at_once));
         let every_ns = pace.every_ns();
         let needed = |produce_ns: u64| (every_ns > 0).then(|| produce_ns.div_ceil(every_ns.max(1)).max(1));
-        let keeps_up =
-            produce_ns.and_then(needed).zip(workers).is_some_and(|(needed, workers)| needed <= workers);
-        let is_bridged = |then: &WhileAwaited| {
-            keeps_up && then.at_once_ns.is_some_and(|ns| ns <= every_ns.saturating_mul(BRIDGED_STEPS))
-        };
         let is_too_slow = |then: &WhileAwaited| {
             busy_share.is_some_and(|share| share < thresholds.busy_share)
                 && then.utilisation >= thresholds.busy_share
                 && needed(then.produce_mean_ns) > workers
-                && !is_bridged(then)
         };
         let under_demand = loader.and_then(|row| row.while_awaited).filter(is_too_slow);
         let cpus = summary.instances.iter().filter_map(|row| row.resource.cpus).max();
@@ -176,7 +151,7 @@ impl<'a> Run<'a, '_> {
             cpus,
             computing: free.map(|free| (contention.computing_ns, free)),
             largest_part: largest_part(summary, name),
-            waits_for: None,
+            taken_by: None,
             own_waiting_share: loader
                 .filter(|row| row.produce.total > 0)
                 .map(|row| row.waiting_ns as f64 / row.produce.total as f64),

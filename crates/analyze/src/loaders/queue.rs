@@ -2,8 +2,8 @@
 
 use stepscope_core::SectionKind;
 
-use crate::rules::common::steps::Steps;
 use crate::steps::WAITING;
+use crate::steps::judged::Steps;
 use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary};
 
 /// A loader's queue, or that of all loaders where waits do not name theirs.

@@ -133,9 +133,6 @@ pub struct WhileAwaited {
     pub utilisation: f64,
     /// Mean time to make a batch, without the longest one of each stretch.
     pub produce_mean_ns: u64,
-    /// The most that a process waited for it without a break: in quarters of such stretches that follow each other, a
-    /// twentieth of each of them or more. Absent where that goes on to the end.
-    pub at_once_ns: Option<u64>,
 }
 
 impl LoaderRow {

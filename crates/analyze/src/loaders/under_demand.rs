@@ -9,24 +9,17 @@ use crate::summary::{AfterWarmup, WhileAwaited};
 /// Batches that a stretch of time has on average at least: a queue may bridge what varies within so many.
 const BATCHES: u64 = 32;
 
-/// Into how many parts such a stretch is cut to tell for how long a loader was waited for without a break, as a power of two.
-const PARTS: u32 = 2;
-
-/// What is waited in one of them at least, of its length.
-const WAITED: u128 = 20;
-
 /// A loader after warm-up.
 pub(crate) struct Steady {
     made: TimeBuckets<Made>,
     /// First and last time of its workers, and whether their batches say how long they waited for places.
     workers: Vec<(u64, u64, bool)>,
-    instances: u128,
 }
 
 impl Steady {
     /// Of one loader in all processes; warm-up ends at `from_ns`.
     pub(crate) fn of<'a>(parts: impl Iterator<Item = &'a LoaderAcc>, from_ns: u64) -> Self {
-        let (mut made, mut workers, mut instances) = (TimeBuckets::<Made>::default(), Vec::new(), 0u128);
+        let (mut made, mut workers) = (TimeBuckets::<Made>::default(), Vec::new());
         let bounds = |worker: &WorkerAcc| {
             let (first_ns, last_ns) = worker.first_ns.zip(worker.last_ns)?;
             (last_ns > from_ns).then(|| (first_ns.max(from_ns), last_ns, worker.slot_wait.spans > 0))
@@ -34,9 +27,8 @@ impl Steady {
         for part in parts {
             made.absorb(&part.made);
             workers.extend(part.workers.values().filter_map(bounds));
-            instances = instances.saturating_add(1);
         }
-        Self { made: made.since(from_ns), workers, instances }
+        Self { made: made.since(from_ns), workers }
     }
 
     /// Its figures; absent where it made nothing then.
@@ -74,8 +66,6 @@ impl Steady {
         {
             made.coarsen(made.shift() + 1);
         }
-        waits.coarsen(made.shift().saturating_sub(PARTS));
-        let at_once_ns = self.at_once_ns(&waits);
         waits.coarsen(made.shift());
         let (mut busy, mut possible, mut making, mut count) = (0u128, 0u128, 0u128, 0u128);
         for (start, made) in made.iter() {
@@ -93,34 +83,8 @@ impl Steady {
             count = count.saturating_add(weighed(made.batches.saturating_sub(1)));
         }
         let produce_mean_ns = saturate(making.checked_div(count)?);
-        (possible > 0).then(|| WhileAwaited {
-            utilisation: share(busy.min(possible), possible),
-            produce_mean_ns,
-            at_once_ns,
-        })
-    }
-
-    /// The most that a process waited without a break; absent where that goes on to the end.
-    fn at_once_ns(&self, waits: &TimeBuckets<WaitTime>) -> Option<u64> {
-        let least = u128::from(length_ns(waits.shift())).saturating_mul(self.instances) / WAITED;
-        // (The sum, the last stretch of it.)
-        let (mut most, mut now): ((u128, u64), (u128, Option<u64>)) = ((0, 0), (0, None));
-        let mut ends = [None; 2];
-        for (start, held) in waits.iter() {
-            ends = [ends[1], Some(start)];
-            if held.total_ns < least.max(1) {
-                now = (0, None);
-                continue;
-            }
-            let follows = now.1.is_some_and(|last| last.saturating_add(1) == start);
-            now = (held.total_ns.saturating_add(if follows { now.0 } else { 0 }), Some(start));
-            if now.0 >= most.0 {
-                most = (now.0, start);
-            }
-        }
-        // The last stretch is one in part.
-        let is_over = most.0 > 0 && !ends.contains(&Some(most.1));
-        is_over.then(|| saturate(most.0 / self.instances.max(1)))
+        (possible > 0)
+            .then(|| WhileAwaited { utilisation: share(busy.min(possible), possible), produce_mean_ns })
     }
 }
 

@@ -6,7 +6,7 @@ use stepscope_core::Phase;
 use super::Thresholds;
 use crate::report::coverage;
 use crate::report::units::percent;
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::{FigureSource, InputFigures, ModeSummary, Summary};
 
 /// Whether the run waits for its input.

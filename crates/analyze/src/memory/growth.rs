@@ -3,7 +3,7 @@
 use super::left_behind::{candidates, left_bytes};
 use super::{Leak, LeakVerdict, Thresholds};
 use crate::report::finding::{Verdict, rounded};
-use crate::rules::common::steps::{NUMBERS_REPEAT, Steps};
+use crate::steps::judged::{NUMBERS_REPEAT, Steps};
 use crate::summary::{ModeSummary, StepNumbers, Summary, Trend, TrendPair};
 
 /// What grows and which sections may be why.

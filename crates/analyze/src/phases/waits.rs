@@ -5,7 +5,7 @@ use stepscope_core::Phase;
 
 use crate::report::finding::{Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{percent, things};
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::{FigureSum, SectionRow, Summary};
 
 /// A phase that holds up the training thread.
@@ -117,12 +117,9 @@ impl<'a> PhaseWait<'a> {
         advice: &str,
         rank: Option<i64>,
         more: impl FnOnce(Evidence) -> Evidence,
-    ) -> Verdict {
+    ) -> Result<Vec<Finding>, Verdict> {
         let (steps, of) = (&self.steps, self.base());
-        let Some(gain) = self.gain() else {
-            return Verdict::unknown("steps have no duration");
-        };
-        let gain = gain.of(of);
+        let gain = self.gain().ok_or_else(|| Verdict::unknown("steps have no duration"))?.of(of);
         let stats = self.section.map(|row| row.stats);
         let evidence = Evidence::new()
             .with("exposed_share", rounded(self.share, 6))
@@ -134,15 +131,13 @@ impl<'a> PhaseWait<'a> {
             .with_known("call_p95_ns", stats.and_then(|stats| stats.p95))
             .with_known("call_max_ns", stats.and_then(|stats| stats.max))
             .with("steps", steps.count());
-        Verdict::Found(vec![Finding {
+        Ok(vec![Finding {
             title: format!("{} of {} goes into {what}{}.", percent(self.share), of.as_str(), steps.by()),
-            severity: gain.severity(),
-            section: self.section.map(|row| row.path.clone()),
             phase: Some(self.phase.as_str().into()),
             rank,
             evidence: more(evidence),
             recommendation: format!("{advice}{}", steps.caveat()),
-            predicted_gain: Some(gain),
+            ..Finding::about(self.section, gain)
         }])
     }
 }

@@ -1,6 +1,6 @@
 //! The processes that do evaluation steps beside their training.
 
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::{InstanceRow, Summary};
 
 /// The processes that do the evaluation steps.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::longer::Longer;
 use crate::report::units::{duration, percent};
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::{InstanceRow, Summary};
 
 /// The others wait for at least so many times as long.

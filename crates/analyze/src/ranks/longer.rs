@@ -3,7 +3,7 @@
 use super::is_waiting;
 use crate::report::names;
 use crate::report::units::duration;
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::{InstanceRow, SectionRow};
 
 /// A phase in which some ranks are for longer than the others, on average.

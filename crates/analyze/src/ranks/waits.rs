@@ -1,7 +1,7 @@
 //! What ranks that do steps together wait for each other.
 
 use super::{is_waiting, together};
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::Summary;
 
 /// Ranks that do their steps together.

@@ -12,7 +12,8 @@ use super::{
 use crate::loaders::InputShare;
 use crate::memory;
 use crate::ranks::Ranks;
-use crate::rules::{self, Config, RULES, Rule, Same, Steps};
+use crate::rules::{self, Config, RULES, Rule, Same};
+use crate::steps::judged::Steps;
 use crate::summary::Summary;
 
 /// The report on a run.
@@ -262,7 +263,6 @@ fn details(summary: &Summary, rules: Vec<RuleState>) -> Details {
         waits: summary.waits,
         slowest_sections: paths(&summary.slowest),
         most_variable_sections: paths(&summary.most_variable),
-        disagreements: summary.disagreements.clone(),
         limits: summary.limits.clone(),
         series: summary.series.clone(),
         changes: summary.changes.clone(),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::units::percent;
+use crate::summary::SectionRow;
 
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -279,6 +280,19 @@ pub struct Finding {
     pub recommendation: String,
     /// What doing it can bring.
     pub predicted_gain: Option<Gain>,
+}
+
+impl Finding {
+    /// One about a section and its phase, which costs this much.
+    pub(crate) fn about(section: Option<&SectionRow>, gain: Gain) -> Self {
+        Self {
+            severity: gain.severity(),
+            section: section.map(|row| row.path.clone()),
+            phase: section.and_then(|row| row.phase.as_ref()).map(|phase| phase.as_str().to_owned()),
+            predicted_gain: Some(gain),
+            ..Self::default()
+        }
+    }
 }
 
 /// Worth knowing, and not a finding.

@@ -20,9 +20,9 @@ use stepscope_model::{IssueKind, ReadIssue};
 pub use crate::loaders::{InputShare, InputVerdict};
 pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, Coverage, CriticalPath, Disagreement, Example, HeldSeries, InstanceRow, Limit, ModeSummary,
-    OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats,
-    StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, Coverage, CriticalPath, Example, HeldSeries, InstanceRow, Limit, ModeSummary, OtherRun,
+    OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats, StepChange,
+    StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -347,8 +347,6 @@ pub struct Details {
     pub slowest_sections: Vec<String>,
     /// Paths of the sections with the most variable durations.
     pub most_variable_sections: Vec<String>,
-    /// Where aggregates and spans disagree.
-    pub disagreements: Vec<Disagreement>,
     /// Bounds of the analysis that were reached.
     pub limits: Vec<Limit>,
     /// Figures over step numbers, by mode.

@@ -39,6 +39,12 @@ pub fn short_duration(ns: u64) -> String {
     }
 }
 
+/// When something was, in a run that began at `first_ns`: `1 min 00 s, 2.40 s into the run`.
+pub(crate) fn when(first_ns: Option<u64>, start_ns: u64, took_ns: u64) -> String {
+    let into_ns = start_ns.saturating_sub(first_ns.unwrap_or(start_ns));
+    format!("{}, {} into the run", duration(took_ns), duration(into_ns))
+}
+
 /// A number of bytes in binary units: `512 B`, `1.50 KiB`, `100 MiB`.
 #[must_use]
 pub fn bytes(count: u64) -> String {

@@ -6,8 +6,8 @@ use stepscope_model::ReadIssue;
 use super::units::{percent, things};
 use super::{FindingRow, FindingType, doubtful_files};
 use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
-use crate::rules::Steps;
-use crate::rules::common::program::Recorder;
+use crate::run::recorder::Recorder;
+use crate::steps::judged::Steps;
 use crate::summary::{ModeSummary, PhaseName, Summary};
 
 /// Severity from which a finding stands in the sentence.

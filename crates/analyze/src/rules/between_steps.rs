@@ -2,25 +2,19 @@
 
 use stepscope_core::Mode;
 
-use super::common::taken::MOST_OF_CHANCE;
-use super::{Config, Rule, Steps};
+use super::{Config, Judged, Rule, Steps, fine, unknown};
 use crate::between_steps::{Between, apart, place, places, read_of, what_to_do};
-use crate::report::finding::{Finding, FindingType, Verdict};
+use crate::report::finding::{Finding, FindingType};
 use crate::report::names;
 use crate::report::units::{count, duration, percent, things};
+use crate::steps::run_queue_delay::MOST_OF_CHANCE;
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
-    id: "between_steps",
-    since: "0.1.0",
-    name: "Time between steps",
-    kind: FindingType::Compute,
     may_hold_up_ranks: true,
     needs_steady_clock: true,
-    notes: |summary, _, _| apart::note(summary, RULE.id).into_iter().collect(),
-    page: include_str!("between_steps.md"),
-    check,
-    ..Rule::PLAIN
+    notes: |summary, _, _| apart::note(summary, "between_steps").into_iter().collect(),
+    ..Rule::new("Time between steps", FindingType::Compute)
 };
 
 thresholds! {
@@ -30,14 +24,11 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.between_steps;
-    let steps = match Steps::read(summary, thresholds.min_steps) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::read(summary, thresholds.min_steps)?;
     if let Some((read, all)) = read_of(summary, &steps) {
-        return Verdict::unknown(format!(
+        return unknown(format!(
             "{} of {} were read: what is between them may be the others",
             count(read),
             things(all, "step", "steps")
@@ -45,14 +36,14 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }
     let between = Between::of(summary, &steps);
     if between.elapsed_ns == 0 {
-        return Verdict::unknown("when steps ran is not known");
+        return unknown("when steps ran is not known");
     }
     if summary.instances.iter().any(|row| row.steps_overlap) {
-        return Verdict::unknown("steps overlap on several threads: what is between them is not known");
+        return unknown("steps overlap on several threads: what is between them is not known");
     }
     let is_much = |ns: u64| between.share(ns) >= thresholds.min_share;
     if is_much(between.left_ns) && between.outside_ns > between.left_ns.saturating_add(between.left_ns / 4) {
-        return Verdict::unknown(
+        return unknown(
             "sections that no other rule judges last longer than what is between steps: which of them is there is not known",
         );
     }
@@ -64,16 +55,16 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .flatten();
     let found: Vec<Finding> = [named, rest].into_iter().flatten().collect();
     if !found.is_empty() {
-        return Verdict::Found(found);
+        return Ok(found);
     }
     let rest_ns = between.unnamed_ns.saturating_add(between.unrecorded_ns);
     let rest = percent(between.share(rest_ns));
     if is_much(between.unrecorded_ns) {
-        return Verdict::unknown(format!(
+        return unknown(format!(
             "{rest} of the time passes between steps, and sections were lost: they may have been there"
         ));
     }
-    Verdict::fine(match rest_ns {
+    fine(match rest_ns {
         0 if between.outside_ns == 0 => "no time between steps is without a phase".into(),
         _ if between.has_phases => {
             format!("{rest} of the time passes between steps in what no other rule judges")
@@ -86,7 +77,6 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     let ns = between.unnamed_ns;
     let gain = between.gain(ns, steps)?;
     let section = between.section;
-    let phase = section.and_then(|row| row.phase.as_ref());
     let what = section.map_or_else(
         || "Give the sections between steps a phase, do it less often".into(),
         |row| {
@@ -95,7 +85,7 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
                 names::path(&row.path),
                 duration(row.stats.total),
                 things(row.stats.count, "call", "calls"),
-                if phase.is_some() { "" } else { "give it a phase, " }
+                if row.phase.is_some() { "" } else { "give it a phase, " }
             )
         },
     );
@@ -105,16 +95,12 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
             percent(between.share(ns)),
             if between.has_phases { "that no other rule judges" } else { "without a phase" }
         ),
-        severity: gain.severity(),
-        section: section.map(|row| row.path.clone()),
-        phase: phase.map(|phase| phase.as_str().to_owned()),
-        rank: None,
         evidence: between
             .evidence(ns, steps)
             .with_known("calls", section.map(|row| row.stats.count))
             .with_known("call_p50_ns", section.and_then(|row| row.stats.p50)),
         recommendation: format!("{what}, or let another thread do it while the steps go on."),
-        predicted_gain: Some(gain),
+        ..Finding::about(section, gain)
     })
 }
 

@@ -3,22 +3,14 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Rule, loader_bound};
+use super::{Config, Judged, Rule, loader_bound};
 use crate::phases::waits::PhaseWait;
 use crate::ranks::Late;
-use crate::report::finding::{FindingType, Verdict, rounded, severity};
+use crate::report::finding::{FindingType, rounded, severity};
 use crate::report::units::{bytes, duration, percent};
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule {
-    id: "communication_waits",
-    since: "0.1.0",
-    name: "Communication waits",
-    kind: FindingType::Communication,
-    page: include_str!("communication_waits.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule = Rule::new("Communication waits", FindingType::Communication);
 
 thresholds! {
     /// Share of the step time from which exposed communication is a finding.
@@ -31,32 +23,24 @@ thresholds! {
 
 const WHAT: &str = "communication that nothing hides";
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.communication_waits;
-    let wait = match PhaseWait::judged(
-        summary,
-        Phase::Communication,
-        WHAT,
-        thresholds.min_share,
-        thresholds.min_steps,
-    ) {
-        Ok(wait) => wait,
-        Err(verdict) => return verdict,
-    };
+    let wait =
+        PhaseWait::judged(summary, Phase::Communication, WHAT, thresholds.min_share, thresholds.min_steps)?;
     let late = Late::of(summary);
     let for_batches_ns = loader_bound::others_ns(summary, config);
     let advice = if for_batches_ns.is_some() {
         format!(
             "Loaders of all ranks are busy all the time, so that most of this may be waiting for the rank whose batch comes last, \
              another one from step to step: see `{}` first.",
-            loader_bound::RULE.id
+            "loader_bound"
         )
     } else {
         late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| late.advice(&wait.steps))
     };
     let between = late.as_ref().and_then(|late| late.between.as_ref());
     let longer = late.as_ref().and_then(|late| late.longer).filter(|_| between.is_none());
-    let mut verdict = wait.finding(WHAT, &advice, late.as_ref().map(|late| late.rank), |evidence| {
+    let mut findings = wait.finding(WHAT, &advice, late.as_ref().map(|late| late.rank), |evidence| {
         let moved = wait.throughput();
         evidence
             .with_known("late_rank_per_step_ns", late.as_ref().map(|late| late.own_ns))
@@ -68,26 +52,23 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with_known("other_ranks_between_steps_ns", between.map(|between| between.others_ns))
             .with_known("bytes", moved.map(|(sum, _)| sum))
             .with_known("bytes_per_s", moved.map(|(_, rate)| rounded(rate, 0)))
-    });
-    // What is waited for batches is the matter of the other finding.
-    if let (Some(others_ns), Verdict::Found(findings)) = (for_batches_ns, &mut verdict) {
-        for finding in findings {
+    })?;
+    for finding in &mut findings {
+        // What is waited for batches is the matter of the other finding.
+        if let Some(others_ns) = for_batches_ns {
             let rest = finding.predicted_gain.as_ref().map_or(0.0, |gain| {
                 let of_ns = gain.saved_ns_per_step.saturating_add(gain.step_time_ns);
                 gain.direct_ns.saturating_sub(others_ns) as f64 / of_ns.max(1) as f64
             });
             finding.severity = finding.severity.min(severity(100.0 * rounded(rest, 6)));
         }
-    }
-    // All do without what the others wait for, the late rank as well.
-    if let (Some(late), Verdict::Found(findings)) = (&late, &mut verdict) {
-        let gains = findings.iter_mut().filter_map(|finding| finding.predicted_gain.as_mut());
-        gains.for_each(|gain| {
+        // All do without what the others wait for, the late rank as well.
+        if let Some((late, gain)) = late.as_ref().zip(finding.predicted_gain.as_mut()) {
             let more_ns = late.others_ns.saturating_sub(gain.saved_ns_per_step);
             gain.extend(more_ns, "is what the late rank may do without as well");
-        });
+        }
     }
-    verdict
+    Ok(findings)
 }
 
 fn advice(wait: &PhaseWait<'_>, thresholds: &Thresholds) -> String {

@@ -1,22 +1,14 @@
 //! Rule `deep_prefetch`: far more batches are made ahead than the steps need. Queues that are too short make steps wait,
 //! which `input_bound` tells.
 
-use super::common::program::Recorder;
-use super::{Config, Rule, Steps, TOLD};
+use super::{Config, Judged, Rule, Steps, TOLD, fine, unknown};
 use crate::loaders::Queue;
-use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded, severity};
+use crate::report::finding::{Evidence, Finding, FindingType, rounded, severity};
 use crate::report::units::{bytes, count, duration, percent, things};
+use crate::run::recorder::Recorder;
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule {
-    id: "deep_prefetch",
-    since: "0.1.0",
-    name: "Prefetch too deep",
-    kind: FindingType::Memory,
-    page: include_str!("deep_prefetch.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule = Rule::new("Prefetch too deep", FindingType::Memory);
 
 thresholds! {
     /// Finished batches in the queue (median) from which it is deep.
@@ -34,19 +26,16 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.deep_prefetch;
-    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
     let queues = Queue::all(summary, &steps);
     let Some(deepest) = queues.first() else {
         let how = match Recorder::of(summary) {
             Recorder::Stepscope => "; wrap the loader with `stepscope::Loader`",
             Recorder::Pytorch | Recorder::Other => "",
         };
-        return Verdict::unknown(format!("waits for batches do not say how many were ready{how}"));
+        return unknown(format!("waits for batches do not say how many were ready{how}"));
     };
     let found: Vec<Finding> = queues
         .iter()
@@ -59,7 +48,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         })
         .map(|queue| queue.finding(thresholds))
         .collect();
-    if found.is_empty() { Verdict::fine(deepest.words(thresholds)) } else { Verdict::Found(found) }
+    if found.is_empty() { fine(deepest.words(thresholds)) } else { Ok(found) }
 }
 
 impl Queue<'_> {

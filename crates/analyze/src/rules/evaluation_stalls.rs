@@ -2,21 +2,13 @@
 
 use stepscope_core::{Mode, Phase};
 
-use super::{Config, Rule, Steps, TOLD};
+use super::{Config, Judged, Rule, Steps, TOLD, fine, no_duration, unknown};
 use crate::ranks::Evaluating;
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, rounded};
 use crate::report::units::{duration, listed, percent, things};
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule {
-    id: "evaluation_stalls",
-    since: "0.1.0",
-    name: "Evaluation stalls",
-    kind: FindingType::Io,
-    page: include_str!("evaluation_stalls.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule = Rule::new("Evaluation stalls", FindingType::Io);
 
 thresholds! {
     /// Share of the training time (training steps, input between them, evaluation steps) from which it is a finding.
@@ -35,14 +27,11 @@ const STALLS: &[Phase] = &[
     Phase::Io,
 ];
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.evaluation_stalls;
-    let training = match Steps::read(summary, 1) {
-        Ok(training) => training,
-        Err(verdict) => return verdict,
-    };
+    let training = Steps::read(summary, 1)?;
     if training.mode.mode == Mode::Eval {
-        return Verdict::fine("all steps are evaluation, which the other rules judge");
+        return fine("all steps are evaluation, which the other rules judge");
     }
     let Some(evaluation) = Steps::beside(summary, Mode::Eval) else {
         return without_steps(summary, &training, thresholds);
@@ -54,23 +43,18 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let share = |ns: u64| ns as f64 / total_ns.max(1) as f64;
     let whole = percent(share(whole_ns));
     if share(whole_ns) < thresholds.min_share {
-        return Verdict::fine(format!("{whole} of the training time{of} is evaluation steps"));
+        return fine(format!("{whole} of the training time{of} is evaluation steps"));
     }
-    let steps = match evaluation.at_least(thresholds.min_steps).and_then(|()| evaluation.with_phases()) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = evaluation.at_least(thresholds.min_steps).and_then(|()| evaluation.with_phases())?;
     let stalled_ns = steps.inside_ns(STALLS).saturating_add(between_ns);
     if share(stalled_ns) < thresholds.min_share {
-        return Verdict::fine(format!(
+        return fine(format!(
             "{whole} of the training time{of} is evaluation steps, {} goes into their input, reading and writing",
             percent(share(stalled_ns))
         ));
     }
     let per_step = |ns: u64| ns / those.steps.max(1);
-    let Some(gain) = Gain::upper_bound(per_step(stalled_ns), per_step(total_ns)) else {
-        return Verdict::unknown("steps have no duration");
-    };
+    let gain = Gain::upper_bound(per_step(stalled_ns), per_step(total_ns)).ok_or_else(no_duration)?;
     let gain = gain.of(TimeBase::TrainingTime);
     let mut phases: Vec<(u64, Phase)> =
         STALLS.iter().map(|&phase| (steps.inside_ns(&[phase]), phase)).collect();
@@ -84,10 +68,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         (_, false) => format!("{names} in evaluation steps"),
     };
     let count = steps.count();
-    Verdict::Found(vec![Finding {
+    Ok(vec![Finding {
         title: format!("{} of the training time{of} goes into {places}.", percent(share(stalled_ns))),
-        severity: gain.severity(),
-        section: steps.worst_section(STALLS).map(|row| row.path.clone()),
         phase: phases.first().filter(|&&(ns, _)| ns > 0).map(|(_, phase)| phase.as_str().into()),
         rank: those.one(),
         evidence: Evidence::new()
@@ -106,20 +88,20 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             duration(stalled_ns),
             if those.ranks.is_some() { SHARED } else { "" }
         ),
-        predicted_gain: Some(gain),
+        ..Finding::about(steps.worst_section(STALLS), gain)
     }])
 }
 
 /// Where no steps are evaluation: what sections between the steps are is told, and no more.
-fn without_steps(summary: &Summary, training: &Steps<'_>, thresholds: &Thresholds) -> Verdict {
+fn without_steps(summary: &Summary, training: &Steps<'_>, thresholds: &Thresholds) -> Judged {
     let rows = summary.outside.iter();
     let evaluates = rows.filter(|row| row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Evaluation)));
     let section_ns = evaluates.fold(0u64, |sum, row| sum.saturating_add(row.stats.total));
     let share = section_ns as f64 / training.total_ns().saturating_add(section_ns).max(1) as f64;
     if share < thresholds.min_share {
-        return Verdict::fine("no steps are evaluation");
+        return fine("no steps are evaluation");
     }
-    Verdict::unknown(format!(
+    unknown(format!(
         "{} of the training time is evaluation between the steps, {} of it, and what it waits for is not known: make each of its \
          batches a step (`step!(n, mode = eval)`)",
         percent(share),

@@ -3,21 +3,13 @@
 
 use stepscope_core::{PhaseClass, SectionKind};
 
-use super::{Config, Rule, Steps};
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
+use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::units::{duration, percent};
 use crate::summary::{SectionRow, Summary};
 
-pub(super) const RULE: Rule = Rule {
-    id: "host_bound",
-    since: "0.1.0",
-    name: "Host bound",
-    kind: FindingType::Compute,
-    may_hold_up_ranks: true,
-    page: include_str!("host_bound.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { may_hold_up_ranks: true, ..Rule::new("Host bound", FindingType::Compute) };
 
 thresholds! {
     /// Share of the step time from which the step's own code is a finding.
@@ -30,20 +22,17 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.host_bound;
     let steps = Steps::read(summary, thresholds.min_steps);
-    let steps = match steps.and_then(Steps::with_phases) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = steps.and_then(Steps::with_phases)?;
     let mode = steps.mode;
     let paths = summary.critical_path.as_ref().filter(|paths| paths.mode == Some(mode.mode));
     let Some(paths) = paths.filter(|paths| paths.total_ns > 0) else {
-        return Verdict::unknown("no step was read with all its sections, so that its own time is not known");
+        return unknown("no step was read with all its sections, so that its own time is not known");
     };
     if !mode.phases.iter().any(|row| row.phase.class() == PhaseClass::CpuOperation) {
-        return Verdict::unknown(
+        return unknown(
             "no stage of training (forward, backward, optimizer …) is known, so that it cannot be told from the code \
              around it; give sections their phase",
         );
@@ -58,36 +47,32 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let windows = paths.windows.saturating_sub(mode.whole_warmup.steps);
     let own_ns = other_ns / windows.max(1);
     if share < thresholds.min_share || own_ns < thresholds.min_own_ns {
-        return Verdict::fine(format!(
+        return fine(format!(
             "{} of {} is code of the step between its sections",
             percent(share),
             steps.base().as_str()
         ));
     }
     if covered < thresholds.min_phase_share {
-        return Verdict::unknown(format!(
+        return unknown(format!(
             "phases cover only {} of the step time, so that regular stages cannot be told from the code around them; give \
              sections their phase",
             percent(covered)
         ));
     }
     let mean_ns = steps.mean_ns();
-    let Some(gain) = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns) else {
-        return Verdict::unknown("steps have no duration");
-    };
+    let gain = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns).ok_or_else(no_duration)?;
     let gain = gain.of(steps.base());
     let input_share = summary.input.share;
     // Of equals the first path.
     let step = summary.sections.iter().rev().filter(is_step).max_by_key(|row| row.stats.total);
     let against = input_share.map_or_else(String::new, |input| format!(" Input takes {}.", percent(input)));
-    Verdict::Found(vec![Finding {
+    Ok(vec![Finding {
         title: format!(
             "Host bound: {} of {} is code of the step between its sections.",
             percent(share),
             steps.base().as_str()
         ),
-        severity: gain.severity(),
-        section: step.map(|row| row.path.clone()),
         evidence: Evidence::new()
             .with("own_share", rounded(share, 6))
             .with("own_per_step_ns", own_ns)
@@ -99,7 +84,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
              often or in another thread.{against}",
             duration(own_ns)
         ),
-        predicted_gain: Some(gain),
-        ..Finding::default()
+        ..Finding::about(step, gain)
     }])
 }

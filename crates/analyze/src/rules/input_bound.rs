@@ -3,46 +3,32 @@
 
 use stepscope_core::Phase;
 
-use super::common::steps::{Steps, TOLD};
-use super::{Config, Rule, slow_preprocessing};
+use super::{Config, Judged, Rule, Steps, TOLD, fine, no_duration};
 use crate::loaders::LoaderJudgement;
 pub use crate::loaders::Thresholds;
 use crate::loaders::cpu_contention::CpuContention;
-use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, rounded};
 use crate::report::units::{duration, percent};
 use crate::steps::{PREPARATION, WAITING};
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule {
-    id: "input_bound",
-    since: "0.1.0",
-    name: "Input bound",
-    kind: FindingType::DataLoading,
-    may_hold_up_ranks: true,
-    page: include_str!("input_bound.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { may_hold_up_ranks: true, ..Rule::new("Input bound", FindingType::DataLoading) };
 
 const WAIT: &[Phase] = &[Phase::DataWait];
 const LOADING: &[Phase] = &[Phase::DataLoading];
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.input_bound;
-    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
     let exposed_ns = steps.exposed_ns(WAITING);
     let share = steps.share(exposed_ns);
     let waiting_ns = steps.per_step(exposed_ns);
     if share < thresholds.moderate_share && waiting_ns < thresholds.long_wait_ns {
-        return fine(&steps, share, thresholds);
+        return waits_little(&steps, share, thresholds);
     }
     let contention = CpuContention::of(summary, steps.mode);
-    let Some((gain, contention_ns)) = contention.gain(&steps, exposed_ns) else {
-        return Verdict::unknown("steps have no duration");
-    };
+    let (gain, contention_ns) = contention.gain(&steps, exposed_ns).ok_or_else(no_duration)?;
     let rest_ns = steps.mean_ns().saturating_sub(waiting_ns);
     let loader = LoaderJudgement::of(summary, &steps, &contention, thresholds, rest_ns);
     let is_serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
@@ -64,24 +50,21 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("step_without_waiting_ns", rest_ns)
         .with_known("loaders_compute_per_step_ns", Some(contention.computing_ns).filter(|&ns| ns > 0))
         .with("cpu_contention_share", six(contention_ns as f64 / steps.mean_ns().max(1) as f64));
-    Verdict::Found(vec![Finding {
+    Ok(vec![Finding {
         title: title(&steps, exposed_ns, is_serial),
-        severity: gain.severity(),
-        section: steps.worst_section(&[phase]).map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
-        rank: None,
         evidence: of_loader(evidence, &loader),
         recommendation: format!("{advice}{}", steps.caveat()),
-        predicted_gain: Some(gain),
+        ..Finding::about(steps.worst_section(&[phase]), gain)
     }])
 }
 
-fn fine(steps: &Steps<'_>, share: f64, thresholds: &Thresholds) -> Verdict {
+fn waits_little(steps: &Steps<'_>, share: f64, thresholds: &Thresholds) -> Judged {
     // The verdict calls preparation input as well.
     let prepared = steps.share(steps.exposed_ns(PREPARATION));
     let prepared = (prepared >= thresholds.moderate_share)
-        .then(|| format!("; preparation takes {}: see `{}`", percent(prepared), slow_preprocessing::RULE.id));
-    Verdict::fine(format!(
+        .then(|| format!("; preparation takes {}: see `{}`", percent(prepared), "slow_preprocessing"));
+    fine(format!(
         "{} of {} is spent waiting for batches{}{}",
         percent(share),
         steps.base().as_str(),
@@ -91,7 +74,6 @@ fn fine(steps: &Steps<'_>, share: f64, thresholds: &Thresholds) -> Verdict {
 }
 
 fn of_loader(evidence: Evidence, loader: &LoaderJudgement<'_>) -> Evidence {
-    let waits_for = loader.waits_for.as_ref();
     evidence
         .with_known("loader", loader.name)
         .with_known("loader_waiting_share", loader.waiting_share.map(six))
@@ -108,9 +90,8 @@ fn of_loader(evidence: Evidence, loader: &LoaderJudgement<'_>) -> Evidence {
         .with_known("produce_mean_while_awaited_ns", loader.under_demand.map(|then| then.produce_mean_ns))
         .with_known("workers_busy_while_awaited_share", loader.under_demand.map(|then| six(then.utilisation)))
         .with_known("workers_needed", loader.needed)
-        .with_known("waits_for_loader", waits_for.and_then(|(next, _)| next.name))
-        .with_known("waits_for_loader_share", waits_for.map(|(_, share)| six(*share)))
-        .with_known("limiting_loader", waits_for.and_then(|_| loader.limiting().name))
+        .with_known("waited_for_by", loader.taken_by.map(|(first, _)| first))
+        .with_known("waited_for_by_share", loader.taken_by.map(|(_, share)| six(share)))
 }
 
 /// How much of the step is waiting and loading, and which is which where both are worth telling and one is not all.

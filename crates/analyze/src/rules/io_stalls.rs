@@ -2,22 +2,13 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Rule};
+use super::{Config, Judged, Rule};
 use crate::phases::waits::PhaseWait;
-use crate::report::finding::{FindingType, Verdict, rounded};
+use crate::report::finding::{FindingType, rounded};
 use crate::report::units::{bytes, duration};
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule {
-    id: "io_stalls",
-    since: "0.1.0",
-    name: "I/O stalls",
-    kind: FindingType::Io,
-    may_hold_up_ranks: true,
-    page: include_str!("io_stalls.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule = Rule { may_hold_up_ranks: true, ..Rule::new("I/O stalls", FindingType::Io) };
 
 thresholds! {
     /// Share of the step time from which I/O is a finding.
@@ -30,12 +21,9 @@ thresholds! {
 
 const WHAT: &str = "reading and writing";
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.io_stalls;
-    let wait = match PhaseWait::judged(summary, Phase::Io, WHAT, thresholds.min_share, thresholds.min_steps) {
-        Ok(wait) => wait,
-        Err(verdict) => return verdict,
-    };
+    let wait = PhaseWait::judged(summary, Phase::Io, WHAT, thresholds.min_share, thresholds.min_steps)?;
     let moved = wait.throughput();
     wait.finding(WHAT, &advice(&wait, thresholds), None, |evidence| {
         evidence

@@ -1,24 +1,18 @@
 //! Rule `loader_bound`: the loaders of ranks that wait for each other are busy all the time. What a step waits for its own batch
 //! is the business of `input_bound`.
 
-use super::{Config, Rule, Steps};
+use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
 use crate::loaders::LoaderJudgement;
 use crate::loaders::cpu_contention::CpuContention;
 use crate::ranks::RankWaits;
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::units::percent;
 use crate::steps::WAITING;
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
-    id: "loader_bound",
-    since: "0.1.0",
-    name: "Loader bound",
-    kind: FindingType::DataLoading,
     // What others wait is in its own gain.
-    page: include_str!("loader_bound.md"),
-    check,
-    ..Rule::PLAIN
+    ..Rule::new("Loader bound", FindingType::DataLoading)
 };
 
 thresholds! {
@@ -58,53 +52,44 @@ impl Waits<'_> {
 }
 
 /// Where that is a finding; else why not.
-fn waits<'a>(summary: &'a Summary, config: &Config) -> Result<Waits<'a>, Verdict> {
+fn waits<'a>(summary: &'a Summary, config: &Config) -> Judged<Waits<'a>> {
     let thresholds = &config.loader_bound;
     let steps = Steps::read(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
     let Some(ranks) = RankWaits::of(summary, &steps) else {
-        return Err(Verdict::fine("single process, or ranks that do not step together"));
+        return unknown("single process, or ranks that do not step together: it takes several");
     };
     let rest_ns = steps.mean_ns().saturating_sub(steps.per_step(steps.exposed_ns(WAITING)));
     let contention = CpuContention::of(summary, steps.mode);
     let loader = LoaderJudgement::of(summary, &steps, &contention, &config.input_bound, rest_ns);
-    let limiting = loader.limiting();
-    let Some(busy_share) = limiting.busy_share.filter(|_| limiting.is_beside_all_steps()) else {
-        return Err(Verdict::fine("no batches of loader threads were read"));
+    let Some(busy_share) = loader.busy_share.filter(|_| loader.is_beside_all_steps()) else {
+        return unknown("no batches of loader threads were read");
     };
     if busy_share < thresholds.busy_share
-        || limiting.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
-        || limiting.waits.unused.unwrap_or(0) > 0
+        || loader.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
+        || loader.waits.unused.unwrap_or(0) > 0
     {
-        return Err(Verdict::fine(format!(
-            "loaders have time to spare: they are busy {}",
-            percent(busy_share)
-        )));
+        return fine(format!("loaders have time to spare: they are busy {}", percent(busy_share)));
     }
     let own_ns = steps.per_step(steps.exposed_ns(WAITING));
     let others_ns = own_ns.saturating_mul(ranks.ranks - 1).min(ranks.waits_ns);
     let advice = loader.advice(&config.input_bound);
     let waits = Waits { steps, busy_share, advice, ranks: ranks.ranks, own_ns, others_ns };
     if waits.share(waits.all_ns()) < thresholds.min_share || others_ns <= own_ns {
-        return Err(Verdict::fine(format!(
+        return fine(format!(
             "loaders are busy all the time; ranks wait for other ranks' batches for {} of {} at most",
             percent(waits.share(others_ns)),
             waits.steps.base().as_str()
-        )));
+        ));
     }
     Ok(waits)
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
-    let waits = match waits(summary, config) {
-        Ok(waits) => waits,
-        Err(verdict) => return verdict,
-    };
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
+    let waits = waits(summary, config)?;
     let Waits { steps, own_ns, others_ns, .. } = &waits;
     let share = |ns: u64| waits.share(ns);
     let gain = Gain::upper_bound(waits.all_ns(), steps.mean_ns());
-    let Some(mut gain) = gain.map(|gain| gain.of(steps.base())) else {
-        return Verdict::unknown("steps have no duration");
-    };
+    let mut gain = gain.map(|gain| gain.of(steps.base())).ok_or_else(no_duration)?;
     gain.because = Some(format!(
         "{} is waiting for a batch; {} is what ranks may wait for those of others",
         percent(share(*own_ns)),
@@ -115,7 +100,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("others_waiting_share", rounded(share(*others_ns), 6))
         .with("ranks", waits.ranks)
         .with("workers_busy_share", rounded(waits.busy_share, 6));
-    Verdict::Found(vec![Finding {
+    Ok(vec![Finding {
         title: format!(
             "Ranks wait for each other's batches: {} of {} at most.",
             percent(share(waits.all_ns())),

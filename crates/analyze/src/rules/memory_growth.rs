@@ -2,34 +2,25 @@
 
 use serde_json::json;
 
-use super::{Config, Rule};
+use super::{Config, Judged, Rule, fine};
 use crate::accumulate::saturate::saturate_signed;
 pub use crate::memory::Thresholds;
 use crate::memory::{Growth, Leak, LeakVerdict, Line, Urgency, grown, steps_of};
-use crate::report::finding::{Evidence, Finding, FindingType, Note, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded};
 use crate::report::units::{bytes, count, duration, signed_bytes, things};
 use crate::summary::{StepNumbers, Summary};
 
-pub(super) const RULE: Rule = Rule {
-    id: "memory_growth",
-    since: "0.1.0",
-    name: "Memory growth",
-    kind: FindingType::Memory,
-    page: include_str!("memory_growth.md"),
-    notes: |summary, _, _| notes(summary),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { notes: |summary, _, _| notes(summary), ..Rule::new("Memory growth", FindingType::Memory) };
 
 /// Most sections that evidence lists beside the one named.
 const OTHER_CANDIDATES: usize = 4;
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.memory_growth;
-    match Growth::of(summary, thresholds) {
-        Err(verdict) => verdict,
-        Ok(None) => Verdict::fine(fine(summary)),
-        Ok(Some(growth)) => Verdict::Found(vec![finding(&growth, summary, thresholds)]),
+    match Growth::of(summary, thresholds)? {
+        None => fine(unchanged(summary)),
+        Some(growth) => Ok(vec![finding(&growth, summary, thresholds)]),
     }
 }
 
@@ -38,7 +29,7 @@ fn notes(summary: &Summary) -> Vec<Note> {
     let mode = summary.primary().filter(|mode| mode.numbers == StepNumbers::Repeated);
     let range = mode.and_then(|mode| mode.step_range.map(|range| (mode.all.count, range)));
     let note = range.map(|(steps, (first, last))| Note {
-        rule: RULE.id,
+        rule: "memory_growth",
         section: None,
         text: format!(
             "{} share the numbers {} to {}: growth of memory and changes are not judged, and plots over steps mix \
@@ -51,7 +42,7 @@ fn notes(summary: &Summary) -> Vec<Note> {
     note.into_iter().collect()
 }
 
-fn fine(summary: &Summary) -> String {
+fn unchanged(summary: &Summary) -> String {
     let (kind, pair) = match (&summary.memory.live, &summary.memory.rss) {
         (Some(live), _) => ("live", live),
         (None, Some(rss)) => ("resident", rss),

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::common::steps::{NUMBERS_REPEAT, Steps, TOLD};
 use crate::report::finding::{Finding, FindingType, Note, Verdict};
+use crate::steps::judged::{Steps, TOLD};
 use crate::summary::Summary;
 use crate::thresholds;
 pub use crate::thresholds::Threshold;
@@ -13,7 +13,12 @@ pub use crate::thresholds::Threshold;
 macro_rules! registry {
     ($($rule:ident),+ $(,)?) => {
         /// Every rule.
-        pub const RULES: &[Rule] = &[$($rule::RULE),+];
+        pub const RULES: &[Rule] = &[$(Rule {
+            id: stringify!($rule),
+            page: include_str!(concat!(stringify!($rule), ".md")),
+            check: |summary, config| $rule::check(summary, config).map_or_else(|verdict| verdict, Verdict::Found),
+            ..$rule::RULE
+        }),+];
 
         /// Thresholds of every rule; a table of `stepscope.toml` each.
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -48,8 +53,6 @@ macro_rules! registry {
         }
     };
 }
-
-pub(crate) mod common;
 
 pub mod between_steps;
 pub mod checkpoint_stalls;
@@ -121,6 +124,22 @@ pub struct Rule {
     pub notes: fn(&Summary, &Config, &[Finding]) -> Vec<Note>,
 }
 
+/// What a rule finds; else why it finds nothing.
+pub(crate) type Judged<T = Vec<Finding>> = Result<T, Verdict>;
+
+fn fine<T>(because: impl Into<String>) -> Judged<T> {
+    Err(Verdict::fine(because))
+}
+
+fn unknown<T>(because: impl Into<String>) -> Judged<T> {
+    Err(Verdict::unknown(because))
+}
+
+/// Where there is no gain to tell.
+fn no_duration() -> Verdict {
+    Verdict::unknown("steps have no duration")
+}
+
 /// Findings that explain those of another rule.
 #[derive(Debug, Clone, Copy)]
 pub struct ToldBy {
@@ -139,26 +158,26 @@ pub enum Same {
     Section,
 }
 
-impl Rule {
-    /// What most rules are: the rest of each.
-    const PLAIN: Self = Self {
-        id: "",
-        since: "",
-        name: "",
-        kind: FindingType::Compute,
-        may_hold_up_ranks: false,
-        needs_steady_clock: false,
-        yields_to: &[],
-        page: "",
-        check: |_, _| Verdict::Found(Vec::new()),
-        notes: |_, _, _| Vec::new(),
-    };
-}
-
 /// Keys of `stepscope.toml` that have another name now: rule, old key, new one.
 pub const RENAMED: &[(&str, &str, &str)] = &[("input_bound", "min_share", "moderate_share")];
 
 impl Rule {
+    /// A rule without exceptions; the registry adds its identity, page and check.
+    const fn new(name: &'static str, kind: FindingType) -> Self {
+        Self {
+            id: "",
+            since: "0.1.0",
+            name,
+            kind,
+            may_hold_up_ranks: false,
+            needs_steady_clock: false,
+            yields_to: &[],
+            page: "",
+            check: |_, _| Verdict::Found(Vec::new()),
+            notes: |_, _, _| Vec::new(),
+        }
+    }
+
     /// The parts of its page, each a heading and running text: what it finds, how it judges, what to do, its limits.
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, String)> {
         let parts = self.page.split("## ").filter_map(|part| part.split_once('\n'));

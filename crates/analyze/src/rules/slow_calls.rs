@@ -1,26 +1,18 @@
 //! Rule `slow_calls`: a section that is called often and takes a multiple of its usual time in few of its calls. Steps
 //! that vary are the business of `step_jitter`; here it is one section, whatever the steps do.
 
-use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Rule, Steps};
+use super::{Config, Judged, Rule, Steps, fine, no_duration};
 use crate::ranks::is_waiting;
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::names;
-use crate::report::units::{count, duration, every_step, percent};
-use crate::sections::slow_calls::{every, is_slow, may_be_chance, rare_ns, share};
+use crate::report::units::{count, duration, percent};
+use crate::sections::slow_calls::{is_slow, may_be_chance, rare_ns, share};
 use crate::sections::tail::{innermost, longest_ns};
+use crate::steps::run_queue_delay::{ADVICE, RunQueueDelay, capped, most_of};
 use crate::summary::{SectionRow, Summary};
 
-pub(super) const RULE: Rule = Rule {
-    id: "slow_calls",
-    since: "0.1.0",
-    name: "Slow calls among many",
-    kind: FindingType::Variability,
-    may_hold_up_ranks: true,
-    page: include_str!("slow_calls.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { may_hold_up_ranks: true, ..Rule::new("Slow calls among many", FindingType::Variability) };
 
 thresholds! {
     /// Slowest call / median call from which calls are slow.
@@ -35,20 +27,10 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_calls;
-    let steps = match Steps::read(summary, thresholds.min_steps).and_then(Steps::with_sections) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
-    // What a bounded directory keeps goes by how long a step took: the slow calls stay.
-    if let Some((read, all)) = summary.coverage.partly_read() {
-        return Verdict::unknown(format!(
-            "{} of {} steps were read, perhaps not at random: how rare slow calls are is not known",
-            count(read),
-            count(all)
-        ));
-    }
+    let steps = Steps::read(summary, thresholds.min_steps).and_then(Steps::with_sections)?;
+    steps.all_read("how rare slow calls are")?;
     let are_several = summary.instances.iter().filter(|row| row.steps.count > 0).count() > 1;
     let waits = |row: &SectionRow| are_several && row.phase.as_ref().is_some_and(is_waiting);
     let is_judged =
@@ -59,7 +41,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .filter(is_judged)
         .filter(|row| is_slow(row, steps.mode, thresholds.min_ratio, thresholds.max_usual_ratio));
     let tails = tails.map(|row| (row, rare_ns(row, summary, &steps))).collect();
-    let taken = Taken::of(summary, steps.mode.mode);
+    let taken = RunQueueDelay::of(summary, steps.mode.mode);
     let mut most = None;
     let mut findings = Vec::new();
     for (row, above_ns) in innermost(tails) {
@@ -69,14 +51,13 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         }
         if rare >= thresholds.min_share {
             let others = taken.and_then(|taken| most_of(taken.between(0, u64::MAX).0, above_ns));
-            let every = every(row, above_ns, summary, &steps);
-            findings.extend(finding(row, above_ns, (rare, others), every, &steps));
+            findings.push(finding(row, above_ns, (rare, others), summary, &steps)?);
         }
     }
     if !findings.is_empty() {
-        return Verdict::Found(findings);
+        return Ok(findings);
     }
-    Verdict::fine(match most {
+    fine(match most {
         Some((row, share)) => format!(
             "the slow calls of {} cost most, {} of the step time",
             names::path(&row.path),
@@ -86,55 +67,49 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     })
 }
 
-/// `share` is that of the step time, and what others on the machine may have done of it; `every` in how many steps they are,
-/// where these are periodic.
+/// `share` is that of the step time, and what others on the machine may have done of it.
 fn finding(
     row: &SectionRow,
     above_ns: u64,
     (share, others): (f64, Option<f64>),
-    every: Option<u64>,
+    summary: &Summary,
     steps: &Steps<'_>,
-) -> Option<Finding> {
+) -> Judged<Finding> {
     let mean_ns = steps.mean_ns();
-    let gain = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns)?.of(steps.base());
+    let gain = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns);
+    let gain = gain.ok_or_else(no_duration)?.of(steps.base());
     let stats = &row.stats;
-    let (p50, max) = (stats.p50?, longest_ns(row, steps.mode)?);
+    let (p50, max) = (stats.p50.unwrap_or(0), longest_ns(row, steps.mode).unwrap_or(0));
     let ratio = max as f64 / p50.max(1) as f64;
-    Some(Finding {
+    Ok(Finding {
         title: format!(
-            "Few calls of {}{} cost {} of {}: the slowest takes {} times the median.",
+            "Few calls of {} cost {} of {}: the slowest takes {} times the median.",
             names::path(&row.path),
-            every.map_or_else(String::new, |every| format!(", in {},", every_step(every))),
             percent(share),
             steps.base().as_str(),
             count(ratio.round() as u64)
         ),
-        severity: capped(&gain, others.is_some() || may_be_chance(row, steps.mode, above_ns)),
-        section: Some(row.path.clone()),
-        phase: row.phase.as_ref().map(|phase| phase.as_str().to_owned()),
-        rank: None,
+        severity: capped(&gain, others.is_some() || may_be_chance(row, above_ns, summary, steps)),
         evidence: Evidence::new()
             .with("above_median_share", rounded(share, 6))
             .with("above_median_ns", above_ns)
             .with("max_to_p50_ratio", rounded(ratio, 3))
-            .with_known("every_steps", every)
             .with("calls", stats.count)
             .with("call_p50_ns", p50)
             .with_known("call_p90_ns", stats.p90)
             .with_known("call_p99_ns", stats.p99)
             .with("call_max_ns", max)
             .with_known("taken_by_others_share", others.map(|share| rounded(share, 6))),
-        recommendation: match (others, every) {
-            (Some(share), _) => format!("Up to {} of it is time in which {ADVICE}", percent(share)),
-            (None, every) => format!(
-                "Find what `{}` does in {} ({}, against {} in the usual one) and not in the others. Do that less often, in \
-                 small parts, or in another thread.",
+        recommendation: match others {
+            Some(share) => format!("Up to {} of it is time in which {ADVICE}", percent(share)),
+            None => format!(
+                "Find what `{}` does in its slowest calls ({}, against {} in the usual one) and not in the others. Do that less \
+                 often, in small parts, or in another thread.",
                 names::path(&row.path),
-                every.map_or_else(|| "its slowest calls".into(), every_step),
                 duration(max),
                 duration(p50)
             ),
         },
-        predicted_gain: Some(gain),
+        ..Finding::about(Some(row), gain)
     })
 }

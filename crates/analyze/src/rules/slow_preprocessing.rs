@@ -3,22 +3,14 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Rule, Steps, TOLD};
-use crate::report::finding::{Evidence, Finding, FindingType, Verdict, rounded};
-use crate::report::units::{duration, listed, percent};
+use super::{Config, Judged, Rule, Steps, fine, no_duration};
+use crate::report::finding::{Evidence, Finding, FindingType, rounded};
+use crate::report::units::{duration, percent};
 use crate::steps::PREPARATION;
 use crate::summary::{SectionRow, Summary};
 
-pub(super) const RULE: Rule = Rule {
-    id: "slow_preprocessing",
-    since: "0.1.0",
-    name: "Slow preprocessing",
-    kind: FindingType::Preprocessing,
-    may_hold_up_ranks: true,
-    page: include_str!("slow_preprocessing.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { may_hold_up_ranks: true, ..Rule::new("Slow preprocessing", FindingType::Preprocessing) };
 
 thresholds! {
     /// Share of the step time from which preparation is a finding.
@@ -29,33 +21,35 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_preprocessing;
-    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
     let exposed_ns = steps.exposed_ns(PREPARATION);
     let share = steps.share(exposed_ns);
     let preparation_ns = steps.per_step(exposed_ns);
     if share < thresholds.min_share && preparation_ns < thresholds.long_preparation_ns {
-        return Verdict::fine(format!(
+        return fine(format!(
             "{} of {} is preparation{}",
             percent(share),
             steps.base().as_str(),
             place(&steps)
         ));
     }
-    let phases = by_time(&steps);
-    let phase = phases.first().map_or(Phase::Preprocessing, |&(_, phase)| phase);
-    let Some(gain) = steps.gain_of_work(exposed_ns, steps.mode.quick_without_preparation_ns, "preparation")
-    else {
-        return Verdict::unknown("steps have no duration");
+    // Of equals the first one.
+    let phase = PREPARATION.iter().rev().max_by_key(|&&phase| steps.exposed_ns(&[phase]));
+    let phase = phase.copied().unwrap_or(Phase::Preprocessing);
+    let most_ns = steps.exposed_ns(&[phase]);
+    let what = match percent(steps.share(most_ns)) {
+        most if most == percent(share) => word(phase).into(),
+        most => format!("preparation, {most} into {}", word(phase)),
     };
+    let gain = steps
+        .gain_of_work(exposed_ns, steps.mode.quick_without_preparation_ns, "preparation")
+        .ok_or_else(no_duration)?;
     let rest_ns = steps.mean_ns().saturating_sub(preparation_ns);
     let worst = steps.worst_section(PREPARATION);
-    let part = worst.and_then(|row| row.in_mode(steps.mode.mode));
-    let calls = part.map(|part| part.calls / part.steps.max(1));
+    let in_steps = worst.and_then(|row| row.in_mode(steps.mode.mode));
+    let calls = in_steps.map(|part| part.calls / part.steps.max(1));
     let evidence = Evidence::new()
         .with("preparation_share", rounded(share, 6))
         .with("preparation_per_step_ns", preparation_ns)
@@ -65,52 +59,23 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("collate_share", rounded(steps.share(steps.exposed_ns(&[Phase::Collate])), 6))
         .with_known(
             "section_per_step_ns",
-            part.map(|part| part.exposed_ns / steps.mode.whole_all.steps.max(1)),
+            in_steps.map(|part| part.exposed_ns / steps.mode.whole_all.steps.max(1)),
         )
         .with_known("section_calls_per_step", calls)
         .with_known("section_p50_ns", worst.and_then(|row| row.stats.p50));
-    Verdict::Found(vec![Finding {
+    Ok(vec![Finding {
         title: format!(
             "{} of {} goes into {}{}.",
             percent(share),
             steps.base().as_str(),
-            words(&phases, &steps),
+            what,
             place(&steps)
         ),
-        severity: gain.severity(),
-        section: worst.map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
-        rank: None,
         evidence,
         recommendation: format!("{}{}", advice(worst, calls, rest_ns), steps.caveat()),
-        predicted_gain: Some(gain),
+        ..Finding::about(worst, gain)
     }])
-}
-
-/// The phases of preparation with their time, the longest first; of equals the first one in the vocabulary's order.
-fn by_time(steps: &Steps<'_>) -> Vec<(u64, Phase)> {
-    let mut phases: Vec<(u64, Phase)> =
-        PREPARATION.iter().map(|&phase| (steps.exposed_ns(&[phase]), phase)).collect();
-    phases.sort_by_key(|&(ns, phase)| (std::cmp::Reverse(ns), phase));
-    phases
-}
-
-/// What the time goes into: `collation`, or, where several are worth telling and one is not
-/// all, `preprocessing (13 %) and collation (12 %)`.
-fn words(phases: &[(u64, Phase)], steps: &Steps<'_>) -> String {
-    let told: Vec<_> = phases
-        .iter()
-        .map(|&(ns, phase)| (steps.share(ns), phase))
-        .filter(|&(share, _)| share >= TOLD)
-        .collect();
-    let all_ns = phases.iter().fold(0, |sum, &(ns, _)| u64::saturating_add(sum, ns));
-    let longest = phases.first().copied();
-    match (told.as_slice(), longest) {
-        ([_, _, ..], Some((ns, _))) if percent(steps.share(ns)) != percent(steps.share(all_ns)) => {
-            listed(told.iter().map(|&(share, phase)| format!("{} ({})", word(phase), percent(share))))
-        }
-        (_, longest) => word(longest.map_or(Phase::Preprocessing, |(_, phase)| phase)).into(),
-    }
 }
 
 /// Where it runs; the sums of sections do not know it.

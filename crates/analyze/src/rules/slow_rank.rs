@@ -2,23 +2,15 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Rule, Steps};
+use super::{Config, Judged, Rule, Steps, fine, no_duration};
 use crate::phases::waits::PhaseWait;
 use crate::ranks::{Absent, Late, Longer, Rank, Split};
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, Verdict, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, rounded};
 use crate::report::units::{duration, listed, percent};
 use crate::summary::{InstanceRow, Summary};
 
-pub(super) const RULE: Rule = Rule {
-    id: "slow_rank",
-    since: "0.1.0",
-    name: "Slow rank",
-    kind: FindingType::Variability,
-    notes: |summary, _, _| notes(summary),
-    page: include_str!("slow_rank.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { notes: |summary, _, _| notes(summary), ..Rule::new("Slow rank", FindingType::Variability) };
 
 thresholds! {
     /// Share of the slowest rank's step from which its distance to the others is a finding.
@@ -31,22 +23,16 @@ thresholds! {
     min_steps: u64 = 40;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_rank;
-    let steps = match Steps::read(summary, thresholds.min_steps) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
-    let ranks = match Rank::all(summary, thresholds.min_steps) {
-        Ok(ranks) => ranks,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::read(summary, thresholds.min_steps)?;
+    let ranks = Rank::all(summary, thresholds.min_steps)?;
     let Some(split) = Split::of(&ranks) else {
-        return Verdict::fine("no rank works longer for a step than most of the others");
+        return fine("no rank works longer for a step than most of the others");
     };
     let share = split.gap_ns as f64 / split.slowest.p50_ns.max(1) as f64;
     if share < thresholds.min_share || split.gap_ns as f64 <= thresholds.min_error_ratio * split.error_ns {
-        return Verdict::fine(format!(
+        return fine(format!(
             "rank {} works longest, {} of its step longer than the next ones; from {} on that would be told",
             split.slowest.rank,
             percent(share),
@@ -59,7 +45,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }
     // (Of two kinds of steps half of each, the median is of one kind or the other.)
     if split.long_gap_ns().is_some_and(|long_ns| long_ns.saturating_mul(2) < split.gap_ns) {
-        return Verdict::fine(format!(
+        return fine(format!(
             "the median step of rank {} takes {} longer than that of the next ones, its long steps (90th percentile) do not: it \
              has more of one kind of steps",
             split.slowest.rank,
@@ -70,15 +56,13 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         && split.slow.iter().any(|rank| rank.rank == late.rank)
         && is_told_as_late(summary, config)
     {
-        return Verdict::fine(format!(
+        return fine(format!(
             "rank {} works longer than the others, which wait for it in communication: see communication_waits",
             late.rank
         ));
     }
-    let Some(gain) = Gain::upper_bound(split.gap_ns, split.slowest.p50_ns) else {
-        return Verdict::unknown("steps have no duration");
-    };
-    Verdict::Found(vec![finding(&split, &steps, gain, thresholds)])
+    let gain = Gain::upper_bound(split.gap_ns, split.slowest.p50_ns).ok_or_else(no_duration)?;
+    Ok(vec![finding(&split, &steps, gain, thresholds)])
 }
 
 /// What qualifies all that is said of ranks.
@@ -90,7 +74,7 @@ fn notes(summary: &Summary) -> Vec<Note> {
         )
     };
     let texts = Absent::of(summary).map(text);
-    texts.into_iter().map(|text| Note { rule: RULE.id, section: None, text }).collect()
+    texts.into_iter().map(|text| Note { rule: "slow_rank", section: None, text }).collect()
 }
 
 fn is_told_as_late(summary: &Summary, config: &Config) -> bool {

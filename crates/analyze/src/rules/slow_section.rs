@@ -1,26 +1,19 @@
 //! Rule `slow_section`: a section that is no stage of training, and whose phase no other rule judges, takes a good part of the step.
 
-use super::{Config, Rule, Same, Steps, ToldBy};
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, Verdict, rounded};
+use super::{Config, Judged, Rule, Same, Steps, ToldBy, fine, unknown};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::names;
-use crate::report::units::{bytes, duration, percent};
+use crate::report::units::percent;
 use crate::sections::own_time::{OwnTime, is_expected, is_judged};
-use crate::summary::{SectionRow, Summary};
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
-    id: "slow_section",
-    since: "0.1.0",
-    name: "Slow section",
-    kind: FindingType::Compute,
     may_hold_up_ranks: true,
     yields_to: &[
         ToldBy { rule: "slow_calls", same: Same::Section },
         ToldBy { rule: "step_jitter", same: Same::Section },
     ],
-    notes,
-    page: include_str!("slow_section.md"),
-    check,
-    ..Rule::PLAIN
+    ..Rule::new("Slow section", FindingType::Compute)
 };
 
 thresholds! {
@@ -30,8 +23,6 @@ thresholds! {
     long_call_s: f64 = 1.0;
     /// Share of the step time from which a section with long calls is a finding.
     long_call_min_share: f64 = 0.05;
-    /// Bytes that the section itself allocates in one call, from which there is a note.
-    large_alloc_bytes: u64 = 100_000_000;
     /// Share of the step time that phases must cover before sections without a phase are judged: below it,
     /// the regular stages of a step cannot be told from helper code.
     min_phase_share: f64 = 0.5;
@@ -39,12 +30,9 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_section;
-    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_sections) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_sections)?;
     let mut candidates: Vec<OwnTime<'_>> = summary
         .sections
         .iter()
@@ -65,17 +53,17 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .filter_map(|cost| cost.finding(&steps))
         .collect();
     if !findings.is_empty() {
-        return Verdict::Found(findings);
+        return Ok(findings);
     }
     let is_unjudged = !has_phases && candidates.iter().any(|cost| cost.is_slow(thresholds));
     if is_unjudged {
-        return Verdict::unknown(format!(
+        return unknown(format!(
             "phases cover only {} of the step time, so that regular stages cannot be told from helper code; give \
              sections their phase",
             percent(phase_share)
         ));
     }
-    Verdict::fine(match candidates.first() {
+    fine(match candidates.first() {
         Some(OwnTime { row, share, .. }) => format!(
             "the costliest such section, {}, takes {}{}",
             names::path(&row.path),
@@ -99,7 +87,6 @@ impl OwnTime<'_> {
     fn finding(&self, steps: &Steps<'_>) -> Option<Finding> {
         let mean_ns = steps.mean_ns();
         let gain = Gain::upper_bound((self.share * mean_ns as f64).round() as u64, mean_ns)?.of(steps.base());
-        let phase = self.row.phase.as_ref().map(|phase| phase.as_str().to_owned());
         Some(Finding {
             title: format!(
                 "{} of {} goes into {} itself{}.",
@@ -108,10 +95,6 @@ impl OwnTime<'_> {
                 names::path(&self.row.path),
                 steps.by()
             ),
-            severity: gain.severity(),
-            section: Some(self.row.path.clone()),
-            phase,
-            rank: None,
             evidence: Evidence::new()
                 .with("exposed_share", rounded(self.share, 6))
                 .with("exposed_per_step_ns", gain.saved_ns_per_step)
@@ -122,29 +105,7 @@ impl OwnTime<'_> {
                 .with_known("call_p95_ns", self.row.stats.p95)
                 .with_known("self_alloc_bytes", self.row.memory.and_then(|memory| memory.self_alloc_bytes)),
             recommendation: self.advice(steps),
-            predicted_gain: Some(gain),
+            ..Finding::about(Some(self.row), gain)
         })
     }
-}
-
-/// Absolute limits: sections whose own calls are long or allocate much, whatever their share of the step.
-/// Those that the rule found are left out.
-fn notes(summary: &Summary, config: &Config, findings: &[Finding]) -> Vec<Note> {
-    let thresholds = &config.slow_section;
-    let is_found = |row: &SectionRow| findings.iter().any(|found| found.section.as_ref() == Some(&row.path));
-    let limit_ns = thresholds.long_call_s * 1e9;
-    let is_long = |ns: &u64| *ns as f64 >= limit_ns;
-    let mut notes = Vec::new();
-    for row in summary.sections.iter().filter(|row| is_judged(row) && !is_found(row)) {
-        let mut note = |text| notes.push(Note { rule: RULE.id, section: Some(row.path.clone()), text });
-        let path = names::path(&row.path);
-        if let Some(ns) = row.self_ns.map(|ns| ns / row.stats.count.max(1)).filter(is_long) {
-            note(format!("{path} takes {} of its own a call.", duration(ns)));
-        }
-        let alloc = row.memory.and_then(|memory| memory.self_alloc_bytes?.checked_div(memory.spans));
-        if let Some(size) = alloc.filter(|&size| size >= thresholds.large_alloc_bytes) {
-            note(format!("{path} itself allocates {} a call.", bytes(size)));
-        }
-    }
-    notes
 }

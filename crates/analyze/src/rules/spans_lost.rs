@@ -3,25 +3,19 @@
 
 use stepscope_core::LossReason;
 
-use super::{Config, Rule};
+use super::{Config, Judged, Rule, fine, unknown};
 use crate::losses::lost::{Lost, elsewhere};
 use crate::report::coverage;
-use crate::report::finding::{Evidence, Finding, FindingType, Note, Verdict, rounded, severity};
+use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded, severity};
 use crate::report::units::{count, percent, things};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
-    id: "spans_lost",
-    since: "0.1.0",
-    name: "Spans lost",
-    kind: FindingType::Recording,
     notes: |summary, _, _| {
-        let note = |text| Note { rule: RULE.id, section: None, text };
+        let note = |text| Note { rule: "spans_lost", section: None, text };
         coverage::notes(summary).into_iter().map(note).collect()
     },
-    page: include_str!("spans_lost.md"),
-    check,
-    ..Rule::PLAIN
+    ..Rule::new("Spans lost", FindingType::Recording)
 };
 
 thresholds! {
@@ -31,31 +25,31 @@ thresholds! {
     not_ended_severity: f64 = 5.0;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.spans_lost;
     if !summary.found || summary.state.spans == 0 {
-        return Verdict::unknown("no spans were read");
+        return unknown("no spans were read");
     }
     let mut findings: Vec<Finding> =
         [lost(summary, thresholds), not_ended(summary, thresholds)].into_iter().flatten().collect();
     if !findings.is_empty() {
         findings.sort_by(|a, b| b.severity.total_cmp(&a.severity));
-        return Verdict::Found(findings);
+        return Ok(findings);
     }
     let spans = things(summary.state.spans, "span", "spans");
     if summary.state.incomplete_traces > 0 {
-        return Verdict::fine(format!(
+        return fine(format!(
             "no process lost any of {spans}; {} at work when the run ended",
             things(summary.state.incomplete_traces, "trace was", "traces were")
         ));
     }
     if summary.losses.emitted.is_none() && summary.state.is_ours {
-        return Verdict::unknown(format!(
+        return unknown(format!(
             "{spans} read, all traces complete; how many were recorded did not arrive (it is written \
              every few seconds and when the program ends)"
         ));
     }
-    Verdict::fine(match summary.losses.emitted {
+    fine(match summary.losses.emitted {
         None => format!("all traces of {spans} are complete; foreign programs do not count their losses"),
         Some(_) => match elsewhere(summary).map(|row| row.spans).fold(0, u64::saturating_add) {
             0 => format!("all traces of {spans} are complete, and no process lost any"),

@@ -2,21 +2,13 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Rule};
+use super::{Config, Judged, Rule};
 use crate::phases::waits::PhaseWait;
-use crate::report::finding::{FindingType, Verdict};
+use crate::report::finding::FindingType;
 use crate::report::units::duration;
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule {
-    id: "sync_waits",
-    since: "0.1.0",
-    name: "Synchronization waits",
-    kind: FindingType::Synchronization,
-    page: include_str!("sync_waits.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule = Rule::new("Synchronization waits", FindingType::Synchronization);
 
 thresholds! {
     /// Share of the step time from which waiting is a finding.
@@ -27,18 +19,10 @@ thresholds! {
 
 const WHAT: &str = "waiting for threads, locks or devices";
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.sync_waits;
-    let wait = match PhaseWait::judged(
-        summary,
-        Phase::Synchronization,
-        WHAT,
-        thresholds.min_share,
-        thresholds.min_steps,
-    ) {
-        Ok(wait) => wait,
-        Err(verdict) => return verdict,
-    };
+    let wait =
+        PhaseWait::judged(summary, Phase::Synchronization, WHAT, thresholds.min_share, thresholds.min_steps)?;
     wait.finding(WHAT, &advice(&wait), None, |evidence| evidence)
 }
 

@@ -1,22 +1,14 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
-use super::{Config, Rule, Steps};
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, Verdict, rounded};
+use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
 use crate::sections::tiny::Tiny;
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule {
-    id: "tiny_sections",
-    since: "0.1.0",
-    name: "Too many tiny sections",
-    kind: FindingType::Recording,
-    may_hold_up_ranks: true,
-    page: include_str!("tiny_sections.md"),
-    check,
-    ..Rule::PLAIN
-};
+pub(super) const RULE: Rule =
+    Rule { may_hold_up_ranks: true, ..Rule::new("Too many tiny sections", FindingType::Recording) };
 
 thresholds! {
     /// Mean duration up to which a section is tiny, nanoseconds.
@@ -31,14 +23,11 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.tiny_sections;
-    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_sections) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_sections)?;
     if !summary.state.is_ours {
-        return Verdict::unknown("another library recorded the spans, and what they cost is not known");
+        return unknown("another library recorded the spans, and what they cost is not known");
     }
     let tiny = Tiny::of(summary, &steps, thresholds.tiny_ns);
     let cost = |calls: u64, ns: u64| steps.share_inside(calls.saturating_mul(ns), tiny.steps_ns);
@@ -47,23 +36,15 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let per_step = |calls: u64| calls.saturating_add(tiny.steps / 2) / tiny.steps.max(1);
     let Some((row, calls)) = tiny.most.filter(|_| share >= thresholds.min_share) else {
         let below = duration(thresholds.tiny_ns);
-        return Verdict::fine(match (all, per_step(tiny.elsewhere)) {
-            (0, _) => format!("no section takes less than {below}"),
-            (_, 0) => format!("recording the sections below {below} takes {}", percent(share)),
-            (_, elsewhere) => format!(
-                "recording the sections below {below} takes {} on the training thread; {} a step are on other threads, \
-                 whose time is not the step's",
-                percent(share),
-                things(elsewhere, "call", "calls")
-            ),
+        return fine(match all {
+            0 => format!("no section takes less than {below}"),
+            _ => format!("recording the sections below {below} takes {}", percent(share)),
         });
     };
     let mean_ns = steps.mean_ns();
     let saved = |share: f64| (share * mean_ns as f64).round() as u64;
     let most = cost(all, thresholds.process_cost_ns.max(thresholds.section_cost_ns));
-    let Some(mut gain) = Gain::with_side_effects(saved(share), saved(most), mean_ns) else {
-        return Verdict::unknown("steps have no duration");
-    };
+    let mut gain = Gain::with_side_effects(saved(share), saved(most), mean_ns).ok_or_else(no_duration)?;
     gain.because = Some(format!(
         "{} is recording {}; the rest is what the background thread may take from it{}",
         percent(gain.direct_share),
@@ -72,18 +53,17 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     ));
     let gain = gain.of(steps.base());
     let each_ns = row.stats.mean.map(|mean| mean.round() as u64);
-    Verdict::Found(vec![Finding {
+    let saved_ns = gain.saved_ns_per_step.min(saved(share));
+    Ok(vec![Finding {
         title: format!(
             "Recording tiny sections takes {} of {}{}.",
             percent(share),
             steps.base().as_str(),
             steps.by()
         ),
-        severity: gain.severity(),
-        section: Some(row.path.clone()),
         evidence: Evidence::new()
             .with("recording_share", rounded(share, 6))
-            .with("recording_per_step_ns", gain.saved_ns_per_step.min(saved(share)))
+            .with("recording_per_step_ns", saved_ns)
             .with("tiny_calls_per_step", per_step(tiny.calls))
             .with_known(
                 "tiny_calls_on_other_threads_per_step",
@@ -101,7 +81,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             each_ns.map_or_else(|| "very briefly".into(), duration),
             steps.caveat()
         ),
-        predicted_gain: Some(gain),
-        ..Finding::default()
+        ..Finding::about(Some(row), gain)
     }])
 }

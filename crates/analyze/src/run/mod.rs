@@ -3,6 +3,7 @@
 pub(crate) mod coverage;
 pub(crate) mod coverage_finish;
 pub(crate) mod finish;
+pub(crate) mod recorder;
 pub(crate) mod summary;
 
 use std::cmp::Ordering;
@@ -28,7 +29,6 @@ use crate::sections::Sections;
 use crate::sections::aggregates::Aggregates;
 use crate::sections::paths::UNCUT;
 use crate::steps::StepAcc;
-use crate::steps::slowest::SlowestSteps;
 use crate::steps::step_point::StepPoint;
 use crate::steps::values::Values;
 use crate::steps::warmup_sections::WarmupSections;
@@ -139,10 +139,10 @@ pub(crate) struct InstanceAcc {
 
 impl InstanceAcc {
     /// Adds everything of `other`.
-    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds, slow: &mut [SlowestSteps; 3]) {
+    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
         self.tally.absorb(&other.tally);
-        for ((mine, theirs), slow) in self.steps.iter_mut().zip(&other.steps).zip(slow) {
-            mine.merge(theirs, bounds.custom_phases, slow);
+        for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
+            mine.merge(theirs, bounds.custom_phases);
         }
         self.outside.merge(&other.outside, bounds.threads, bounds.custom_phases);
         self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);
@@ -170,8 +170,6 @@ pub(crate) struct RunAcc {
     pub(crate) warmup_sections: [WarmupSections; 3],
     /// By mode.
     pub(crate) examples: [Exemplars; 3],
-    /// By mode: of the steps that no instance keeps singly. Of instances that were left out, too.
-    pub(crate) slow: [SlowestSteps; 3],
     pub(crate) values: Values,
     /// Of the threads that drive them, in steps.
     pub(crate) waits: Waits,
@@ -199,9 +197,8 @@ impl RunAcc {
     pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
         self.tally.absorb(&other.tally);
         for (instance, theirs) in &other.instances {
-            self.instances.entry(instance.clone()).or_default().merge(theirs, bounds, &mut self.slow);
+            self.instances.entry(instance.clone()).or_default().merge(theirs, bounds);
         }
-        self.slow.iter_mut().zip(&other.slow).for_each(|(mine, theirs)| mine.merge(theirs));
         self.is_cut |= other.is_cut;
         self.sections.merge(&other.sections, bounds.paths);
         self.orphans.merge(&other.orphans, bounds.paths);

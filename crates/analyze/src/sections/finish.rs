@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use stepscope_core::path::{join, split};
-use stepscope_core::{Level, Mode, Phase, SectionKind};
+use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::Figure;
 
 use crate::accumulate::saturate::{saturate, saturate_signed};
@@ -13,11 +13,9 @@ use crate::run::RunAcc;
 use crate::sections::aggregates::finish::{Total, totals};
 use crate::sections::orphans::Grafted;
 use crate::sections::paths::{PathTree, ROOT};
-use crate::sections::shared_sums::Shared;
 use crate::sections::{SectionAcc, Sum};
 use crate::summary::{
-    Disagreement, FigureSource, FigureSum, InSteps, Losses, PhaseName, PhaseSource, RunState, SectionMemory,
-    SectionRow, Stats,
+    FigureSource, FigureSum, InSteps, PhaseName, PhaseSource, SectionMemory, SectionRow, Stats,
 };
 
 /// Rows that a ranking of sections has at most.
@@ -28,7 +26,6 @@ type KnownPhase = Option<(PhaseName, PhaseSource)>;
 /// The sections of a run.
 pub(crate) struct Table {
     pub(crate) rows: Vec<SectionRow>,
-    pub(crate) disagreements: Vec<Disagreement>,
     pub(crate) steps: StepCounts,
     /// Sections that are in no row.
     pub(crate) unplaced: u64,
@@ -42,12 +39,11 @@ pub(crate) struct StepCounts {
 }
 
 impl StepCounts {
-    /// `is_counted`: the process counted them, if not under their own path.
-    fn add(&mut self, read: u64, total: Option<&Total>, is_counted: bool) {
+    fn add(&mut self, read: u64, total: Option<&Total>) {
         self.read = self.read.saturating_add(read);
-        if total.is_some() || is_counted {
+        if let Some(total) = total {
             // A killed process has not sent its last sums.
-            let count = total.map_or(0, |total| total.moments.count).max(read);
+            let count = total.moments.count.max(read);
             self.recorded = Some(self.recorded.unwrap_or(0).saturating_add(count));
         }
     }
@@ -55,18 +51,15 @@ impl StepCounts {
 
 impl Table {
     /// Joins spans and aggregates.
-    pub(crate) fn of(run: &RunAcc, state: &RunState, losses: &Losses) -> Self {
+    pub(crate) fn of(run: &RunAcc) -> Self {
         let mut totals = totals(run);
         let grafted = Grafted::of(run, &totals);
         let sections = grafted.as_ref().map_or(&run.sections, |grafted| &grafted.sections);
         let tree = sections.tree();
-        let is_whole = is_whole(run, state, losses);
         let elsewhere = Elsewhere::of(run);
-        let mut shared = Shared::of(&mut totals, sections);
         let mut phases: BTreeMap<u32, KnownPhase> = BTreeMap::new();
         let mut rows = Vec::new();
         let mut steps = StepCounts::default();
-        let mut disagreements = Vec::new();
         for (path, acc) in sections.sorted() {
             let around = phases.get(&tree.parent(path)).cloned().flatten();
             let phase = phase_of(tree, path, acc, around);
@@ -75,59 +68,28 @@ impl Table {
                 continue;
             }
             let text = join(tree.names(path));
-            let is_shared = shared.take(tree, path, acc, totals.get(&text));
             // A cut path holds what aggregates have under longer ones.
             let total = totals.remove(&text).filter(|_| tree.depth(path) < tree.cut());
-            if let Some(total) = total.as_ref().filter(|_| is_whole && !is_shared) {
-                disagreements.extend(compare(&text, acc, total));
-            }
             if kind_of(acc.kinds) == SectionKind::Step {
-                steps.add(acc.durations.count(), total.as_ref(), is_shared);
+                steps.add(acc.durations.count(), total.as_ref());
             }
             let may_miss = elsewhere.may_be_inside(acc);
             rows.push(row(text, tree.name(path), tree.depth(path), acc, phase, total.as_ref(), may_miss));
         }
-        for (path, total) in totals.into_iter().chain(shared.rest()) {
+        for (path, total) in totals {
             let names = split(&path);
             let depth = u16::try_from(names.len()).unwrap_or(u16::MAX);
             if depth < tree.cut() {
                 let row = aggregate_row(path, &names, depth, &total);
                 if row.kind == SectionKind::Step {
-                    steps.add(0, Some(&total), false);
+                    steps.add(0, Some(&total));
                 }
                 rows.push(row);
             }
         }
         rows.sort_by(|a, b| a.path.cmp(&b.path));
-        disagreements.sort();
-        Self { rows, disagreements, steps, unplaced: grafted.map_or(0, |grafted| grafted.unplaced) }
+        Self { rows, steps, unplaced: grafted.map_or(0, |grafted| grafted.unplaced) }
     }
-}
-
-/// Whether nothing is known to be missing, so that aggregates and spans have to agree.
-fn is_whole(run: &RunAcc, state: &RunState, losses: &Losses) -> bool {
-    let has_all_spans = |level: &str| Level::parse(level).is_some_and(|level| level >= Level::Detailed);
-    state.incomplete_traces == 0
-        && state.missing_spans == 0
-        && state.dropped_spans == 0
-        && losses.absent.unwrap_or(0) == 0
-        && state.is_ended() == Some(true)
-        && run.instances.keys().all(|instance| has_all_spans(&instance.0.level))
-}
-
-fn compare(path: &str, acc: &SectionAcc, total: &Total) -> Vec<Disagreement> {
-    let spans = acc.durations.0.moments();
-    let figures = [
-        ("count", spans.count, total.moments.count),
-        ("total_ns", saturate(spans.sum), saturate(total.moments.sum)),
-        ("min_ns", spans.min, total.moments.min),
-        ("max_ns", spans.max, total.moments.max),
-    ];
-    figures
-        .into_iter()
-        .filter(|(_, spans, aggregates)| spans != aggregates)
-        .map(|(figure, spans, aggregates)| Disagreement { path: path.to_owned(), figure, spans, aggregates })
-        .collect()
 }
 
 fn phase_of(tree: &PathTree, path: u32, acc: &SectionAcc, around: KnownPhase) -> KnownPhase {
@@ -337,8 +299,6 @@ fn in_steps(acc: &SectionAcc) -> Vec<InSteps> {
             warmup_driving_ns: 0,
             warmup_exposed_ns: 0,
             longest_steady_ns: None,
-            heaviest_steady_calls: None,
-            heaviest_steady_ns: None,
         })
         .collect()
 }

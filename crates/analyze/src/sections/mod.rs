@@ -6,7 +6,7 @@ pub(crate) mod finish;
 pub(crate) mod orphans;
 pub(crate) mod own_time;
 pub(crate) mod paths;
-pub(crate) mod shared_sums;
+pub(crate) mod slow_at_first;
 pub(crate) mod slow_calls;
 pub(crate) mod summary;
 pub(crate) mod table;
@@ -138,7 +138,7 @@ impl SectionAcc {
     /// Adds one span; its tag apart, since most have the same. Gives the bytes that it left allocated itself: allocated
     /// less freed.
     #[inline]
-    pub(crate) fn add(&mut self, span: &Span, facts: &SpanFacts) -> i128 {
+    pub(crate) fn add(&mut self, span: &Span, facts: &SpanFacts) -> i64 {
         match facts.self_ns {
             Some(self_ns) => self.self_ns = self.self_ns.saturating_add(u128::from(self_ns)),
             None => self.selfless = self.selfless.saturating_add(1),
@@ -148,20 +148,20 @@ impl SectionAcc {
         }
         self.errors = self.errors.saturating_add(u64::from(span.is_error));
         let (alloc, free) = (span.amount(Figure::AllocBytes), span.amount(Figure::FreeBytes));
-        let mut net = 0;
+        let mut net = 0u64;
         if let Some(alloc) = alloc {
             let own = alloc.saturating_sub(facts.child_alloc);
             self.self_alloc = self.self_alloc.saturating_add(u128::from(own));
-            net += i128::from(own);
+            net = net.wrapping_add(own);
         }
         if let Some(free) = free {
             let own = free.saturating_sub(facts.child_free);
             self.self_free = self.self_free.saturating_add(u128::from(own));
-            net -= i128::from(own);
+            net = net.wrapping_sub(own);
         }
         if facts.is_collapsed {
             self.collapsed = self.collapsed.saturating_add(1);
-            return net;
+            return net.cast_signed();
         }
         self.durations.record(facts.duration_ns);
         self.kinds |= 1 << (facts.kind as u8);
@@ -172,7 +172,7 @@ impl SectionAcc {
             }
         }
         self.peak = self.peak.max(span.amount(Figure::PeakBytes));
-        net
+        net.cast_signed()
     }
 
     /// Notes the phase that a span names.

@@ -3,7 +3,7 @@
 use stepscope_core::{Phase, PhaseClass};
 
 use crate::report::units::{count, duration};
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::SectionRow;
 
 /// Whether it is code of a step. What a device computes is what the step is for, and nothing that code can leave to others.

@@ -3,9 +3,9 @@
 
 use stepscope_core::Phase;
 
-use super::tail::{FEW, event_ns, is_driving, longest_ns, seldom_inside_ns, slow_ns};
-use crate::rules::common::steps::Steps;
+use super::tail::{FEW, is_driving, longest_ns, seldom_inside_ns, slow_ns};
 use crate::steps::WAITING;
+use crate::steps::judged::Steps;
 use crate::summary::{ModeSummary, SectionRow, StepPeriod, Summary};
 
 /// What slow calls of a section take of the steps above usual ones, other explanations apart.
@@ -35,14 +35,6 @@ fn is_own_work(row: &SectionRow) -> bool {
     row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Forward) || phase.is(Phase::Backward))
 }
 
-/// In every how many steps the slow calls of the model's own work are, where most of `above_ns` is in those of one period.
-pub(crate) fn every(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) -> Option<u64> {
-    let periodic = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode)?;
-    let is_its = |period: &&StepPeriod| period.cause.as_ref().is_some_and(|cause| cause.phase == row.phase);
-    let longest = periodic.periods.iter().filter(is_its).max_by_key(|period| period.above_ns)?;
-    (is_own_work(row) && longest.above_ns.saturating_mul(2) >= above_ns).then_some(longest.every)
-}
-
 /// What is the work of periodic steps: what they take above the others where the section's phase is the cause, if that is not
 /// the model's own work.
 fn periodic_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
@@ -64,10 +56,12 @@ pub(crate) fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Optio
     Some(inside * (above_ns as f64 / all_ns.max(1) as f64).min(1.0))
 }
 
-/// Whether the slow calls of one step are a good part of what all take, so that there are fewer than four such steps or one that
-/// is unlike the others: such a run says little of the next one.
-pub(crate) fn may_be_chance(row: &SectionRow, mode: &ModeSummary, above_ns: u64) -> bool {
-    event_ns(row, mode).is_some_and(|event_ns| event_ns.saturating_mul(FEW) > above_ns)
+/// Whether the slowest call, as if all processes were held up by what slowed it, is a good part of what all take, so that
+/// there are fewer than four such steps or one that is unlike the others: such a run says little of the next one.
+pub(crate) fn may_be_chance(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) -> bool {
+    let processes = summary.instances.iter().filter(|instance| instance.steps.count > 0).count() as u64;
+    let longest_ns = longest_ns(row, steps.mode).unwrap_or(0).saturating_sub(row.stats.p50.unwrap_or(0));
+    longest_ns.saturating_mul(processes.max(1)).saturating_mul(FEW) > above_ns
 }
 
 /// Whether its slowest call takes `min_ratio` times the median one, and nine of ten at most `max_usual_ratio` times that; of

@@ -86,13 +86,6 @@ pub struct InSteps {
     /// The longest call after warm-up, or, where those of the 16 step numbers with the longest calls are all warm-up, what it
     /// does not exceed; absent where steps have no numbers.
     pub longest_steady_ns: Option<u64>,
-    /// Of the step numbers after warm-up, as far as they are among those 16, the one whose steps took most together, each by
-    /// its longest call, on all processes: the longest of them, and 255 others at most that are longer than the longest call of
-    /// the last of the 16. How many they are; absent where all of these are warm-up, where steps have no numbers, and where
-    /// numbers repeat.
-    pub heaviest_steady_calls: Option<u64>,
-    /// What these calls took.
-    pub heaviest_steady_ns: Option<u64>,
 }
 
 impl InSteps {
@@ -192,18 +185,4 @@ impl SectionRow {
     pub const fn is_on_device(&self) -> bool {
         self.device_calls > self.stats.count / 2
     }
-}
-
-/// Aggregates and spans differ although nothing is known to be missing.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Disagreement {
-    /// The path.
-    pub path: String,
-    /// `count`, `total_ns`, `min_ns` or `max_ns`.
-    pub figure: &'static str,
-    /// By the spans.
-    pub spans: u64,
-    /// By the aggregates.
-    pub aggregates: u64,
 }

@@ -34,18 +34,6 @@ pub(crate) fn longest_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
     row.in_mode(mode.mode).and_then(|part| part.longest_steady_ns).or(row.stats.max)
 }
 
-/// What a section's calls in one step number after warm-up take above usual ones, on all processes together: a machine that
-/// stands still holds up all that run on it, and those that wait for them. Of all its calls where steps have no numbers, and
-/// of none where those are warm-up that are known.
-pub(crate) fn event_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
-    let usual_ns = row.stats.p50?;
-    let part = row.in_mode(mode.mode)?;
-    match part.heaviest_steady_calls.zip(part.heaviest_steady_ns) {
-        Some((calls, total_ns)) => Some(total_ns.saturating_sub(calls.saturating_mul(usual_ns))),
-        None => Some(longest_ns(row, mode)?.saturating_sub(usual_ns)),
-    }
-}
-
 /// A section runs in few of the steps of another one where it runs in one of so many, or fewer.
 const FEW_STEPS: u64 = 10;
 

@@ -1,7 +1,7 @@
 //! Sections so short that recording them takes about as long: their calls, on the threads of the steps and elsewhere.
 
 use crate::accumulate::saturate::saturate;
-use crate::rules::common::steps::Steps;
+use crate::steps::judged::Steps;
 use crate::summary::{InSteps, SectionRow, Summary};
 
 /// Tiny sections of the steps that were read whole, or of all by the sums.

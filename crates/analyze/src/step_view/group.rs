@@ -155,7 +155,7 @@ impl Fold {
                 if let Some(seen) = self.seen.get_mut(path) {
                     let before_ns = count_call(part, seen, self.group, node);
                     if let Some(place) = self.place.filter(|_| before_ns.is_none_or(|ns| duration_ns > ns)) {
-                        part.longest.raise(before_ns, duration_ns, place);
+                        part.longest.add(duration_ns, place);
                     }
                 }
                 if self.is_in_warmup_sections && !node.is_orphan {
@@ -182,10 +182,10 @@ impl Fold {
 
     /// What a part of a section in a further trace left allocated is in the figures of that section as well.
     fn continues(&mut self, span: &Span, around: u32) {
-        let amount = |figure| i128::from(span.amount(figure).unwrap_or(0));
-        let net = amount(Figure::AllocBytes) - amount(Figure::FreeBytes);
+        let amount = |figure| span.amount(figure).unwrap_or(0);
+        let net = amount(Figure::FreeBytes).wrapping_sub(amount(Figure::AllocBytes)).cast_signed();
         if net != 0 {
-            self.nets.add(around, -net);
+            self.nets.add(around, net);
         }
     }
 
@@ -275,8 +275,8 @@ impl Fold {
         let record = &self.record;
         if let Some(instance) = &mut target.instance {
             let mode = step_mode as usize;
-            if let Some((steps, slow)) = instance.steps.get_mut(mode).zip(target.slow.get_mut(mode)) {
-                steps.add(record, target.bounds.custom_phases, slow);
+            if let Some(steps) = instance.steps.get_mut(mode) {
+                steps.add(record, target.bounds.custom_phases);
             }
             instance.outside.drives(window.thread, target.bounds.threads);
         }

@@ -24,7 +24,6 @@ use crate::phases::phase_point::PhasePoint;
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
 use crate::sections::SectionAcc;
 use crate::steps::StepRecord;
-use crate::steps::slowest::SlowestSteps;
 use crate::steps::step_point::StepPoint;
 use crate::steps::values::RecordedValue;
 
@@ -131,7 +130,6 @@ impl Fold {
             retained: &mut run.retained,
             warmup_sections: &mut run.warmup_sections,
             examples: &mut run.examples,
-            slow: &mut run.slow,
             waits: &mut run.waits,
             named_waits: &mut run.named_waits,
             windows: &mut run.windows,
@@ -275,7 +273,6 @@ pub(crate) struct Target<'a> {
     pub(crate) retained: &'a mut RetainedMemory,
     pub(crate) warmup_sections: &'a mut [WarmupSections; 3],
     pub(crate) examples: &'a mut [Exemplars; 3],
-    pub(crate) slow: &'a mut [SlowestSteps; 3],
     pub(crate) waits: &'a mut crate::loaders::batches::Waits,
     pub(crate) named_waits: &'a mut crate::loaders::batches::NamedWaits,
     pub(crate) windows: &'a mut [crate::critical_path::WindowSums],

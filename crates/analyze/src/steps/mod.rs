@@ -3,10 +3,14 @@
 
 pub(crate) mod distribution;
 pub(crate) mod finish;
+pub(crate) mod jitter;
+pub(crate) mod judged;
 pub(crate) mod numbering;
 pub(crate) mod periodicity;
+pub(crate) mod run_queue_delay;
 pub(crate) mod series;
 pub(crate) mod series_finish;
+pub(crate) mod slower;
 pub(crate) mod slowest;
 pub(crate) mod steady;
 pub(crate) mod step_gaps;
@@ -25,7 +29,6 @@ use crate::accumulate::step_series::StepIndex;
 use crate::accumulate::{Merge, accumulate, earliest};
 use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
 use crate::phases::{PhaseKey, PhaseMap};
-use crate::steps::slowest::SlowestSteps;
 
 /// The phases in which a step waits for its batch, or makes it itself.
 pub(crate) const WAITING: &[Phase] = &[Phase::DataLoading, Phase::DataWait];
@@ -208,13 +211,11 @@ pub(crate) struct StepAcc {
 }
 
 impl StepAcc {
-    /// Adds one step. What is not kept singly goes to `slow` as well: warm-up, which is told from what is kept, is not
-    /// to crowd out the rest there.
-    pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize, slow: &mut SlowestSteps) {
+    /// Adds one step.
+    pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize) {
         let is_full = self.kept.len() >= WARMUP_STEPS;
         if is_full && self.kept.last().is_some_and(|last| last <= record) {
             self.folded.add(record, custom_phases);
-            slow.add(record);
             return;
         }
         let at = self.kept.partition_point(|kept| kept < record);
@@ -222,15 +223,14 @@ impl StepAcc {
         while self.kept.len() > WARMUP_STEPS {
             if let Some(last) = self.kept.pop() {
                 self.folded.add(&last, custom_phases);
-                slow.add(&last);
             }
         }
     }
 
     /// Adds every step of `other`.
-    pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize, slow: &mut SlowestSteps) {
+    pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize) {
         self.folded.merge(&other.folded, custom_phases);
-        other.kept.iter().for_each(|record| self.add(record, custom_phases, slow));
+        other.kept.iter().for_each(|record| self.add(record, custom_phases));
     }
 
     /// Number of steps that have a number.

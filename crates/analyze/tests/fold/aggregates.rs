@@ -102,26 +102,6 @@ fn equal_counts_keep_the_exact_quantiles_of_the_spans() {
     let summary = partial.finish(None);
     let row = summary.section("step/forward").unwrap();
     assert_eq!((row.source, row.stats.p50, row.stats.is_exact), (FigureSource::Aggregates, Some(40), true));
-    assert!(summary.disagreements.is_empty());
-}
-
-#[test]
-fn disagreement_is_told_only_where_nothing_is_missing() {
-    let mut partial = fold(&whole_run());
-    send(&mut partial, 0, 30, "step/forward", &[41]);
-    let row = |figure| Disagreement { path: "step/forward".into(), figure, spans: 40, aggregates: 41 };
-    assert_eq!(partial.finish(None).disagreements, [row("max_ns"), row("min_ns"), row("total_ns")]);
-    partial.metric(
-        &process(0),
-        0,
-        40,
-        &MetricPoint::SpansDropped { sink: String::new(), reason: None, count: 1 },
-    );
-    assert!(partial.finish(None).disagreements.is_empty());
-    // The run did not end.
-    let mut partial = fold(&whole_run()[..2]);
-    send(&mut partial, 0, 30, "step/forward", &[41]);
-    assert!(partial.finish(None).disagreements.is_empty());
 }
 
 #[test]

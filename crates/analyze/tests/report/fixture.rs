@@ -462,8 +462,6 @@ impl Run {
             warmup_driving_ns: 0,
             warmup_exposed_ns: 0,
             longest_steady_ns: None,
-            heaviest_steady_calls: None,
-            heaviest_steady_ns: None,
         };
         let name = path.rsplit('/').next().unwrap();
         let row = SectionRow {

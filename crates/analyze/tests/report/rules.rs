@@ -68,7 +68,8 @@ fn notes(rule: &str, summary: &Summary, config: &Config) -> Vec<Note> {
 #[test]
 fn a_healthy_run_is_fine_by_every_rule() {
     let summary = healthy().build();
-    for rule in RULES {
+    // One process has no others to wait for.
+    for rule in RULES.iter().filter(|rule| rule.id != "loader_bound") {
         assert!(!fine(rule.id, &summary).is_empty(), "{}", rule.id);
     }
 }

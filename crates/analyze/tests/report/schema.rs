@@ -9,10 +9,10 @@ use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    ChangeCause, ChangeKind, ChangeSection, Disagreement, Example, ExampleBatch, ExamplePiece, ExampleRole,
-    ExampleRun, ExampleSpan, FigureSum, Gauge, HeldFigures, HeldPoint, HeldSection, HeldSeries, Lane, Limit,
-    PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, SeriesPoint,
-    SlowStep, Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun,
+    ExampleSpan, FigureSum, Gauge, HeldFigures, HeldPoint, HeldSection, HeldSeries, Lane, Limit, PeriodCause,
+    PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, SeriesPoint, SlowStep,
+    Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -80,8 +80,6 @@ pub(crate) fn held() -> HeldSeries {
 pub(crate) fn full() -> Summary {
     let mut summary = troubled();
     summary.limits = vec![Limit::PathsCut { depth: 3 }, Limit::RunsLeftOut, Limit::AggregatesLeftOut];
-    summary.disagreements =
-        vec![Disagreement { path: "step".into(), figure: "count", spans: 1, aggregates: 2 }];
     summary.memory.processes = vec![ProcessMemory {
         rank: Some(0),
         host: "host-a".into(),

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stepscope_core::Mode;
 use stepscope_core::path::join;
 
-use crate::accumulate::saturate::saturate_signed;
-use crate::memory::retained::HeldPoint;
+use crate::memory::retained::{HeldPoint, OTHER};
 use crate::run::RunAcc;
 use crate::sections::aggregates::finish::totals;
 use crate::sections::finish::Elsewhere;
@@ -19,14 +18,14 @@ use crate::summary::{HeldFigures, HeldPoint as Point, HeldSection, HeldSeries, S
 const SHOWN: usize = 8;
 
 /// Sections that hold less than this part of the one that holds most are counted together.
-const SMALL: u128 = 100;
+const SMALL: u64 = 100;
 
 /// A section is shown as one with those inside it where their parts hold more than this many times what they hold
 /// together.
-const CANCELLED: u128 = 3;
+const CANCELLED: u64 = 3;
 
 /// Bytes by point.
-type Row = Vec<i128>;
+type Row = Vec<i64>;
 
 /// What the sections hold over the steps of a mode; absent where no step that has a number says what it allocated, or
 /// where numbers do not tell which step comes after which.
@@ -34,12 +33,12 @@ pub(crate) fn series(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<
     let points = run.retained.of_mode(mode as usize).filter(|_| numbering.kind != StepNumbers::Repeated)?;
     let mut steps: Vec<u64> = Vec::new();
     let mut ends_ns: Vec<u64> = Vec::new();
-    let mut columns: BTreeMap<u32, Row> = BTreeMap::new();
+    let mut columns: BTreeMap<u64, Row> = BTreeMap::new();
     let numbered = numbering.told(points, |step, point| (step, point.clone()));
     let size = numbered.len();
     let mut put = |at: usize, point: &HeldPoint| {
-        for (column, net) in point.nets() {
-            let row = columns.entry(column).or_insert_with(|| vec![0; size]);
+        for &(id, net) in &point.nets {
+            let row = columns.entry(id).or_insert_with(|| vec![0; size]);
             if let Some(slot) = row.get_mut(at) {
                 *slot = slot.wrapping_add(net);
             }
@@ -72,24 +71,20 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn of(run: &'a RunAcc, mut columns: BTreeMap<u32, Row>) -> Self {
+    fn of(run: &'a RunAcc, mut columns: BTreeMap<u64, Row>) -> Self {
         let paths = run.sections.tree();
         let mut tree = Self {
             paths,
             own: BTreeMap::new(),
             inclusive: BTreeMap::new(),
             children: BTreeMap::new(),
-            other: columns.remove(&0).unwrap_or_default(),
+            other: columns.remove(&OTHER).unwrap_or_default(),
             untold: BTreeSet::new(),
         };
-        let by_id: BTreeMap<u64, u32> =
-            run.retained.columns().into_iter().map(|(column, id)| (id, column)).collect();
         let elsewhere = Elsewhere::of(run);
         let totals = totals(run);
         for (path, acc) in run.sections.sorted() {
-            let Some(row) = by_id.get(&paths.id(path)).and_then(|column| columns.remove(column)) else {
-                continue;
-            };
+            let Some(row) = columns.remove(&paths.id(path)) else { continue };
             // Where steps or batches may be inside, their memory is in the figures of the spans; the processes' own sums
             // leave it out.
             let said = || totals.get(&join(paths.names(path)))?.memory;
@@ -139,7 +134,7 @@ impl<'a> Tree<'a> {
         let together = peak(all).1.unsigned_abs();
         let of_parts =
             children.iter().filter_map(|child| self.inclusive.get(child)).chain(self.own.get(&path));
-        let apart = of_parts.fold(0u128, |sum, part| sum.saturating_add(peak(part).1.unsigned_abs()));
+        let apart = of_parts.fold(0u64, |sum, part| sum.saturating_add(peak(part).1.unsigned_abs()));
         let is_one = children.is_empty() || apart > together.saturating_mul(CANCELLED);
         let shown = if is_one { self.inclusive.remove(&path) } else { self.own.remove(&path) };
         if let Some(row) = shown {
@@ -167,15 +162,15 @@ fn add(sum: &mut Row, row: &Row) {
 }
 
 /// What is held after each point.
-fn retained(nets: &Row) -> impl Iterator<Item = i128> {
-    nets.iter().scan(0i128, |sum, net| {
+fn retained(nets: &Row) -> impl Iterator<Item = i64> {
+    nets.iter().scan(0i64, |sum, net| {
         *sum = sum.wrapping_add(*net);
         Some(*sum)
     })
 }
 
 /// Where most is held, or missing, the first of equals: place and bytes.
-fn peak(nets: &Row) -> (usize, i128) {
+fn peak(nets: &Row) -> (usize, i64) {
     retained(nets).enumerate().fold((0, 0), |most, (at, sum)| {
         if sum.unsigned_abs() > most.1.unsigned_abs() { (at, sum) } else { most }
     })
@@ -184,9 +179,9 @@ fn peak(nets: &Row) -> (usize, i128) {
 fn figures(nets: &Row, steps: &[u64]) -> HeldFigures {
     let (at, bytes) = peak(nets);
     HeldFigures {
-        first_bytes: nets.first().copied().map_or(0, saturate_signed),
-        last_bytes: retained(nets).last().map_or(0, saturate_signed),
-        peak_bytes: saturate_signed(bytes),
+        first_bytes: nets.first().copied().unwrap_or(0),
+        last_bytes: retained(nets).last().unwrap_or(0),
+        peak_bytes: bytes,
         peak_step: steps.get(at).copied().unwrap_or(0),
     }
 }
@@ -201,14 +196,14 @@ fn written(mode: Mode, shift: u32, steps: Vec<u64>, mut rows: Vec<Shown>, tree: 
     rows.split_off(shown).iter().for_each(|small| add(&mut other, &small.row));
     let mut all = other.clone();
     rows.iter().for_each(|shown| add(&mut all, &shown.row));
-    let by_section: Vec<Vec<i128>> = rows.iter().map(|shown| retained(&shown.row).collect()).collect();
+    let by_section: Vec<Vec<i64>> = rows.iter().map(|shown| retained(&shown.row).collect()).collect();
     let points = steps.iter().zip(&all).zip(retained(&all).zip(retained(&other))).enumerate();
     let points = points.map(|(at, ((&step, &net), (sum, other)))| Point {
         step,
-        net_bytes: saturate_signed(net),
-        held_bytes: saturate_signed(sum),
-        sections: by_section.iter().map(|row| row.get(at).copied().map_or(0, saturate_signed)).collect(),
-        other_bytes: saturate_signed(other),
+        net_bytes: net,
+        held_bytes: sum,
+        sections: by_section.iter().map(|row| row.get(at).copied().unwrap_or(0)).collect(),
+        other_bytes: other,
     });
     HeldSeries {
         mode,

@@ -3,9 +3,10 @@
 //! when all steps are known.
 
 pub(crate) mod finish;
-pub(crate) mod wire;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
 
 use crate::accumulate::Merge;
 use crate::accumulate::path_sums::ByPath;
@@ -13,20 +14,20 @@ use crate::accumulate::step_series::{StepIndex, StepSeries};
 use crate::config::Bounds;
 use crate::sections::paths::PathTree;
 
-/// The column of sections that are not told apart.
-const OTHER: u32 = 0;
+/// Identity of sections that are not told apart.
+pub(crate) const OTHER: u64 = 0;
 
 /// What the sections of one group left allocated. Empty between groups.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NetAllocations {
-    by_path: ByPath<i128>,
+    by_path: ByPath<i64>,
     /// Of sections without a known path.
-    pub(crate) unplaced: i128,
+    pub(crate) unplaced: i64,
 }
 
 impl NetAllocations {
     /// Adds what a section left allocated.
-    pub(crate) fn add(&mut self, path: u32, net: i128) {
+    pub(crate) fn add(&mut self, path: u32, net: i64) {
         self.by_path.add(path, |sum| sum.wrapping_add(net));
     }
 
@@ -42,75 +43,56 @@ impl NetAllocations {
     }
 }
 
-/// What a column of a point holds. Apart from the alignment of such integers: there are a great many of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cell {
-    column: u32,
-    net: [u8; 16],
-}
-
-impl Cell {
-    const fn new(column: u32, net: i128) -> Self {
-        Self { column, net: net.to_ne_bytes() }
-    }
-
-    const fn net(self) -> i128 {
-        i128::from_ne_bytes(self.net)
-    }
-}
-
 /// What was left allocated in the steps of one point, or in one stretch of time.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct HeldPoint {
     /// The last end of what is in it.
     pub(crate) until_ns: u64,
-    /// By column, in order: no longer than what was read, whatever columns bytes name. Sums wrap, so that their order
-    /// does not matter.
-    nets: Vec<Cell>,
+    /// By the identity of the section, in order, without zeros. Sums wrap, so that their order does not matter.
+    pub(crate) nets: Vec<(u64, i64)>,
 }
 
 impl HeldPoint {
-    fn add(&mut self, column: u32, net: i128) {
-        match self.nets.binary_search_by_key(&column, |cell| cell.column) {
+    fn add(&mut self, id: u64, net: i64) {
+        match self.nets.binary_search_by_key(&id, |&(other, _)| other) {
             Ok(at) => {
-                if let Some(cell) = self.nets.get_mut(at) {
-                    *cell = Cell::new(column, cell.net().wrapping_add(net));
+                let sum = self.nets.get(at).map_or(net, |&(_, sum)| sum.wrapping_add(net));
+                match self.nets.get_mut(at).filter(|_| sum != 0) {
+                    Some(mine) => mine.1 = sum,
+                    None => drop(self.nets.remove(at)),
                 }
             }
-            Err(at) => self.nets.insert(at, Cell::new(column, net)),
+            Err(at) if net != 0 => self.nets.insert(at, (id, net)),
+            Err(_) => {}
         }
     }
 
-    /// Moves what a column holds to the others.
-    fn give_up(&mut self, column: u32) {
-        if let Ok(at) = self.nets.binary_search_by_key(&column, |cell| cell.column) {
-            let cell = self.nets.remove(at);
-            self.add(OTHER, cell.net());
+    /// Moves what a section holds to the others.
+    fn give_up(&mut self, id: u64) {
+        if let Ok(at) = self.nets.binary_search_by_key(&id, |&(other, _)| other) {
+            let (_, net) = self.nets.remove(at);
+            self.add(OTHER, net);
         }
-    }
-
-    /// Columns that are not zero.
-    pub(crate) fn nets(&self) -> impl Iterator<Item = (u32, i128)> {
-        self.nets.iter().map(|cell| (cell.column, cell.net())).filter(|&(_, net)| net != 0)
     }
 }
 
 impl Merge for HeldPoint {
     fn absorb(&mut self, other: &Self) {
         self.until_ns = self.until_ns.max(other.until_ns);
-        other.nets().for_each(|(column, net)| self.add(column, net));
+        other.nets.iter().for_each(|&(id, net)| self.add(id, net));
     }
 }
 
 /// What the sections of a run left allocated. Of more sections than are kept those with the smallest identities stay,
 /// the others are counted together; and points hold more steps the more sections there are, so that both bounds depend
 /// on the set of sections only.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct RetainedMemory {
-    /// Columns by identity; [`OTHER`] is none of them.
-    columns: BTreeMap<u64, u32>,
-    /// Column of each path of the run, so that paths are looked up once; [`OTHER`] where it is not known yet.
-    known: Vec<u32>,
+    /// Identities of the sections that are told apart.
+    ids: BTreeSet<u64>,
+    /// Whether a path of the run is one of them, so that paths are looked up once.
+    #[serde(skip)]
+    known: Vec<bool>,
     /// By mode, at the places of steps.
     steps: [StepSeries<HeldPoint>; 3],
     /// What is in no numbered step, at its end.
@@ -130,11 +112,6 @@ impl RetainedMemory {
         others.chain(self.elsewhere.points.values()).map(Box::as_ref)
     }
 
-    /// Identities of the sections that are told apart, by column.
-    pub(crate) fn columns(&self) -> BTreeMap<u32, u64> {
-        self.columns.iter().map(|(&id, &column)| (column, id)).collect()
-    }
-
     /// Adds the sections of a group that ended at `until_ns`: of a step where it says so. Leaves `nets` empty.
     pub(crate) fn add(
         &mut self,
@@ -144,10 +121,12 @@ impl RetainedMemory {
         tree: &PathTree,
         bounds: &Bounds,
     ) {
+        let is_known = |known: &[bool], path: u32| known.get(path as usize).copied().unwrap_or(false);
         // All of them before any is looked up: one may take another's place.
         for (path, _) in nets.by_path.iter() {
-            if self.known.get(path as usize).is_none_or(|&column| column == OTHER) {
-                self.meet(tree, path, bounds);
+            if !is_known(&self.known, path) && self.admit(tree.id(path), bounds) {
+                self.known.resize(self.known.len().max(path as usize + 1), false);
+                self.known.get_mut(path as usize).into_iter().for_each(|known| *known = true);
             }
         }
         let bound = self.bound(bounds);
@@ -155,89 +134,57 @@ impl RetainedMemory {
             Some(found) => found,
             None => (&mut self.elsewhere, StepIndex { epoch: None, step: until_ns }),
         };
-        let (columns, known) = (&self.columns, &self.known);
+        let (ids, known) = (&self.ids, &self.known);
         points.with(place, bound, |point| {
             point.until_ns = point.until_ns.max(until_ns);
-            if nets.unplaced != 0 {
-                point.add(OTHER, std::mem::take(&mut nets.unplaced));
-            }
+            point.add(OTHER, std::mem::take(&mut nets.unplaced));
             for (path, net) in nets.by_path.drain() {
-                let column = known.get(path as usize).copied().filter(|&column| column != OTHER);
-                let column = column.or_else(|| columns.get(&tree.id(path)).copied());
-                point.add(column.unwrap_or(OTHER), net);
+                let id = tree.id(path);
+                let is_kept = is_known(known, path) || ids.contains(&id);
+                point.add(if is_kept { id } else { OTHER }, net);
             }
         });
     }
 
-    /// Gives a path a column, if it is one of those that have one.
-    #[cold]
-    fn meet(&mut self, tree: &PathTree, path: u32, bounds: &Bounds) {
-        let id = tree.id(path);
-        if let Some(column) = self.admit(id, bounds) {
-            let index = path as usize;
-            if index >= self.known.len() {
-                self.known.resize(index + 1, OTHER);
-            }
-            if let Some(slot) = self.known.get_mut(index) {
-                *slot = column;
-            }
+    /// Whether a section is told apart: where there are enough, one of the largest identity gives way to it. One that went
+    /// has enough smaller ones beside it, which stay: it would go in any other order as well.
+    fn admit(&mut self, id: u64, bounds: &Bounds) -> bool {
+        if !self.ids.insert(id) {
+            return true;
         }
-    }
-
-    /// The column of an identity: a new one, or that of the largest identity where there are enough; none where it is
-    /// itself too large. One that went has enough smaller ones beside it, which stay: it would go in any other order as
-    /// well.
-    fn admit(&mut self, id: u64, bounds: &Bounds) -> Option<u32> {
-        if let Some(&column) = self.columns.get(&id) {
-            return Some(column);
-        }
-        let next = u32::try_from(self.columns.len() + 1).ok();
-        let column = if let Some(next) = next.filter(|_| self.columns.len() < bounds.memory_sections) {
-            next
-        } else {
-            let (&largest, &column) = self.columns.last_key_value().filter(|&(&largest, _)| id < largest)?;
-            self.columns.remove(&largest);
-            let all = self.steps.iter_mut().chain([&mut self.elsewhere]);
-            all.flat_map(|points| points.points.values_mut()).for_each(|point| point.give_up(column));
+        let mut gone = None;
+        if self.ids.len() > bounds.memory_sections {
+            gone = self.ids.pop_last();
             self.known.clear();
-            column
-        };
-        self.columns.insert(id, column);
+        }
         let bound = self.bound(bounds);
-        self.steps.iter_mut().chain([&mut self.elsewhere]).for_each(|points| points.enforce(bound));
-        Some(column)
+        for points in self.steps.iter_mut().chain([&mut self.elsewhere]) {
+            if let Some(gone) = gone.filter(|&gone| gone != id) {
+                points.points.values_mut().for_each(|point| point.give_up(gone));
+            }
+            points.enforce(bound);
+        }
+        gone != Some(id)
     }
 
     /// Points that a series may have with as many sections as there are.
     fn bound(&self, bounds: &Bounds) -> usize {
-        (bounds.memory_cells / self.columns.len().max(1)).min(bounds.phase_points)
+        (bounds.memory_cells / self.ids.len().max(1)).min(bounds.phase_points)
     }
 
     /// Adds everything of `other`.
     pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
-        other.columns.keys().for_each(|&id| {
+        for &id in &other.ids {
             self.admit(id, bounds);
-        });
-        let mut columns = vec![OTHER; other.columns.len() + 1];
-        for (id, &theirs) in &other.columns {
-            if let (Some(slot), Some(&mine)) = (columns.get_mut(theirs as usize), self.columns.get(id)) {
-                *slot = mine;
-            }
         }
-        let moved = |points: &StepSeries<HeldPoint>| {
-            points.map(|point| {
-                let mut moved = HeldPoint { until_ns: point.until_ns, nets: Vec::new() };
-                for (column, net) in point.nets() {
-                    moved.add(columns.get(column as usize).copied().unwrap_or(OTHER), net);
-                }
-                moved
-            })
-        };
+        let gone: Vec<u64> = other.ids.difference(&self.ids).copied().collect();
         let bound = self.bound(bounds);
-        for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
-            mine.merge(&moved(theirs), bound);
+        let theirs = other.steps.iter().chain([&other.elsewhere]);
+        for (mine, theirs) in self.steps.iter_mut().chain([&mut self.elsewhere]).zip(theirs) {
+            let mut theirs = theirs.clone();
+            theirs.points.values_mut().for_each(|point| gone.iter().for_each(|&id| point.give_up(id)));
+            mine.merge(&theirs, bound);
         }
-        self.elsewhere.merge(&moved(&other.elsewhere), bound);
     }
 }
 

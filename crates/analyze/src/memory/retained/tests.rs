@@ -1,6 +1,8 @@
 //! Bounds of what is kept, and that nothing is lost by them.
 
 use crate::accumulate::step_series::StepSeries;
+use std::collections::BTreeMap;
+
 use crate::memory::retained::*;
 
 fn bounds(memory_sections: usize, memory_cells: usize, phase_points: usize) -> Bounds {
@@ -14,7 +16,7 @@ fn tree() -> (PathTree, Vec<u32>) {
     (tree, paths)
 }
 
-fn put(retained: &mut RetainedMemory, step: u64, nets: &[(u32, i128)], tree: &PathTree, bounds: &Bounds) {
+fn put(retained: &mut RetainedMemory, step: u64, nets: &[(u32, i64)], tree: &PathTree, bounds: &Bounds) {
     let mut sums = NetAllocations::default();
     nets.iter().for_each(|&(path, net)| sums.add(path, net));
     retained.add(Some((0, StepIndex { epoch: None, step })), step * 10, &mut sums, tree, bounds);
@@ -22,14 +24,10 @@ fn put(retained: &mut RetainedMemory, step: u64, nets: &[(u32, i128)], tree: &Pa
 }
 
 /// Every net by (step of the point, identity; 0 for the others).
-fn content(retained: &RetainedMemory) -> BTreeMap<(u64, u64), i128> {
-    let columns = retained.columns();
+fn content(retained: &RetainedMemory) -> BTreeMap<(u64, u64), i64> {
     let points: &StepSeries<HeldPoint> = &retained.steps[0];
     let of = |&(_, key): &(u64, u64), point: &HeldPoint| {
-        let nets: Vec<_> = point.nets().collect();
-        let named = nets
-            .into_iter()
-            .map(|(column, net)| ((key << points.shift, columns.get(&column).copied().unwrap_or(0)), net));
+        let named = point.nets.iter().map(|&(id, net)| ((key << points.shift, id), net));
         named.collect::<Vec<_>>()
     };
     points.points.iter().flat_map(|(key, point)| of(key, point)).collect()
@@ -50,10 +48,10 @@ fn those_with_the_smallest_hashes_are_kept_and_the_sum_is_of_all() {
             put(&mut retained, 4, &[(paths[at], 1 << at)], &tree, &few);
             put(&mut retained, 5, &[(paths[at], -1), (paths[19 - at], 3)], &tree, &few);
         }
-        let kept: Vec<u64> = retained.columns.keys().copied().collect();
+        let kept: Vec<u64> = retained.ids.iter().copied().collect();
         assert_eq!(kept, ids[..3]);
         let content = content(&retained);
-        let sum = |step| content.iter().filter(|((at, _), _)| *at == step).map(|(_, net)| net).sum::<i128>();
+        let sum = |step| content.iter().filter(|((at, _), _)| *at == step).map(|(_, net)| net).sum::<i64>();
         assert_eq!((sum(4), sum(5)), ((1 << 20) - 1, 40));
         seen.push(content);
     }
@@ -71,7 +69,7 @@ fn more_sections_make_fewer_points() {
     }
     assert_eq!((retained.steps[0].shift, retained.steps[0].points.len()), (0, 16));
     let mut other = RetainedMemory::default();
-    let all: Vec<(u32, i128)> = paths.iter().map(|&path| (path, 1)).collect();
+    let all: Vec<(u32, i64)> = paths.iter().map(|&path| (path, 1)).collect();
     put(&mut other, 3, &all, &tree, &bounds);
     let mut merged = other.clone();
     merged.merge(&retained, &bounds);

@@ -1,21 +1,7 @@
-//! Robust trend of a series that may wander: a line's slope, its confidence interval, and a test of whether it rises or
-//! falls at all. Knows nothing of steps or runs; where a series begins to grow late is told in `late`.
-//!
-//! Memory depends on what it was before: it wanders (what is allocated stays for a while), it scatters (batches of
-//! different length), and it goes up and down (caches and lists that are cleared). A test that takes values as
-//! independent, as that of Mann and Kendall does, finds trends in all of these. So the series is cut into a few blocks of
-//! neighbours, each with one level: its median, and its smallest value, which a sawtooth leaves as it is wherever a block
-//! holds one of its teeth. The line through the levels is that of Theil and Sen (P. K. Sen, "Estimates of the Regression
-//! Coefficient Based on Kendall's Tau", JASA 63 (1968), 1379–1389). What it leaves of the increments from level to level
-//! is taken for a walk under noise (the local level model: A. C. Harvey, "Forecasting, Structural Time Series Models and
-//! the Kalman Filter" (1989), §2.3): with `g0` their variance and `g1` the covariance of neighbours, `−g1` is the
-//! variance of the noise, which goes back with the next increment, and `g0 + 2·g1` that of the walk, which stays (the
-//! long-run variance: W. K. Newey, K. D. West, Econometrica 55 (1987), 703–708, of one lag, without weights). Over
-//! `m` increments between `n = m + 1` levels a walk moves the ends by `m` times its variance, and noise a line of least
-//! squares by `12·m/(n·(n + 1))` times its own; a fifth is added, by which a line through a walk is less certain than its
-//! ends. The slope in its standard errors is compared with Student's distribution.
-//!
-//! Several views of one series are looked at, and the clearest counts, at so many times its probability.
+//! Robust trend of a series that may wander: the line of Theil and Sen (P. K. Sen, JASA 63 (1968), 1379–1389) through levels
+//! of a few blocks of neighbours, as memory depends on what it was before, scatters, and goes up and down like a saw. What the
+//! line leaves is a walk under noise (the local level model: A. C. Harvey (1989), §2.3). Of several views of one series the
+//! clearest counts, at so many times its probability.
 
 pub(crate) mod hinge;
 pub(crate) mod late;
@@ -106,7 +92,9 @@ fn levels(points: &[(u64, u64)], blocks: usize, level: Level) -> Vec<(f64, f64)>
         .collect()
 }
 
-/// Standard error of what a line of this slope rises from the first level to the last.
+/// Standard error of what a line of this slope rises from the first level to the last: of increments with variance `g0` and
+/// covariance of neighbours `g1`, `−g1` is the noise's and `g0 + 2·g1` the walk's (W. K. Newey, K. D. West, Econometrica 55
+/// (1987), 703–708). Over `m` increments the walk moves the ends by `m` times its variance, noise by `12·m/(n·(n + 1))`.
 fn error(levels: &[(f64, f64)], slope: f64) -> f64 {
     let rest: Vec<f64> =
         levels.iter().zip(levels.iter().skip(1)).map(|(a, b)| b.1 - a.1 - slope * (b.0 - a.0)).collect();

@@ -1,24 +1,10 @@
-//! Exposed time: which span of a step's driving thread each moment of the step belongs to.
-//!
-//! At each moment the open spans of the highest phase class compete, spans without a phase being the lowest. Of
-//! these the innermost wins, which has none of its class open inside it; of several innermost ones, which only
-//! asynchronous sections can be, the first by phase, then by span id. What the host computes and what else it does (saving,
-//! reading, writing, phases of users) are one class here: a thread that writes inside of its forward pass computes nothing
-//! meanwhile, so nothing hides the writing.
-//!
-//! A section that has nothing open inside it on the thread may be waiting for one of another thread ([`BlockedOn`]): what
-//! goes to it, or to those around it, is then the other's, as if that ran inside it. But a wait for data stays one, and
-//! a section that synchronizes is for whatever it waits for, of whatever class that is.
-//!
-//! A section of which it is known when it ran ([`PollSlice`]), or that it hardly did, is suspended between its turns, unless something
-//! inside it runs.
-//! Then it competes only while nothing else is known to run: while all that is open and not suspended is around it, and
-//! the innermost of these is not in a turn of its own. What is waited for on another thread runs inside its waiter.
-//!
-//! Only time is attributed here; which spans take part, what their phases are and who waits is decided by the fold.
+//! Exposed time: which span of a step's driving thread each moment of the step belongs to. Of the open spans the highest phase
+//! class wins (all that a host does itself is one), of these the innermost, of several the first by phase, then by span id.
+//! Whoever waits for another thread ([`BlockedOn`]) gives it the time, but waits for data stay waits. A section that is
+//! suspended between its turns ([`PollSlice`]) competes only while all that runs is around it, and the innermost of these
+//! takes no turns.
 
 pub(crate) mod open;
-pub(crate) mod ranking;
 
 use stepscope_core::{Phase, PhaseClass};
 

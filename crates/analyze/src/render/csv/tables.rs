@@ -101,7 +101,7 @@ pub(super) const TABLES: &[Table] = &[
         "section_modes.csv",
         "sections.*.in_steps.*",
         "path=^path mode steps calls max_calls total_ns driving_ns exposed_ns warmup_calls warmup_total_ns \
-         warmup_driving_ns warmup_exposed_ns longest_steady_ns heaviest_steady_calls heaviest_steady_ns",
+         warmup_driving_ns warmup_exposed_ns longest_steady_ns",
     ),
     (
         "critical_path.csv",
@@ -163,7 +163,7 @@ pub(super) const TABLES: &[Table] = &[
          slowest_produce_mean_ns=slowest.after_warmup.produce_mean_ns \
          slowest_utilisation_share=slowest.after_warmup.utilisation \
          awaited_utilisation_share=while_awaited.utilisation awaited_produce_mean_ns=while_awaited.produce_mean_ns \
-         awaited_at_once_ns=while_awaited.at_once_ns samples stats(produce_,produce,_ns) stats(wait_,waits.wait,_ns) \
+         samples stats(produce_,produce,_ns) stats(wait_,waits.wait,_ns) \
          stats(wait_produce_,waits.produce,_ns) stats(wait_queue_,waits.queue,_ns) \
          stats(wait_depth_,waits.depth,_batches)",
     ),
@@ -249,12 +249,6 @@ pub(super) const TABLES: &[Table] = &[
     ("losses.csv", "fates.*", "fate sink reason spans is_lacking advice"),
     ("inputs.csv", "inputs.*", "path format size_bytes=bytes spans"),
     ("read_issues.csv", "read_issues.*", "file kind offset_bytes=offset count reason"),
-    // Counts and nanoseconds, as the figure's name says.
-    (
-        "disagreements.csv",
-        "detailed_metrics.disagreements.*",
-        "path figure by_spans=spans by_aggregates=aggregates",
-    ),
     ("limits.csv", "detailed_metrics.limits.*", "limit depth"),
     (
         "other_runs.csv",

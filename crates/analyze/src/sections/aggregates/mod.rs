@@ -2,7 +2,6 @@
 //! counts.
 
 pub(crate) mod finish;
-pub(crate) mod integers;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,6 @@ use stepscope_model::SectionValue;
 
 use crate::accumulate::distribution::Buckets;
 use crate::accumulate::{Latest, Merge, keep_smallest};
-use crate::sections::aggregates::integers::Integers;
 
 /// Longer paths are left out, so that hostile ones cost bounded memory.
 const MAX_PATH_BYTES: usize = 32_768;
@@ -37,6 +35,34 @@ const INTEGERS: [&str; 13] = [
 /// Durations as written: count and buckets.
 pub(crate) type Durations = (u64, Buckets);
 
+/// The integers of one path, by position in [`INTEGERS`]: those that were said at the latest time, since a process sends all
+/// of a path together.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Integers {
+    /// When they were said, and when their counting began.
+    time: (u64, u64),
+    values: [Option<i64>; INTEGERS.len()],
+}
+
+impl Integers {
+    fn add(&mut self, time: (u64, u64), index: usize, value: i64) {
+        if time > self.time {
+            *self = Self { time, ..Self::default() };
+        }
+        if let Some(mine) = self.values.get_mut(index).filter(|_| time == self.time) {
+            *mine = (*mine).max(Some(value));
+        }
+    }
+}
+
+impl Merge for Integers {
+    fn absorb(&mut self, other: &Self) {
+        let said = other.values.iter().enumerate();
+        said.filter_map(|(index, value)| Some((index, (*value)?)))
+            .for_each(|(index, value)| self.add(other.time, index, value));
+    }
+}
+
 /// The figures of one path.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Aggregate {
@@ -55,7 +81,7 @@ impl Aggregate {
 
     /// The latest value of an integer metric as it is.
     pub(crate) fn word(&self, name: &str) -> Option<i64> {
-        self.integers.value(index_of(name)?)
+        self.integers.values.get(index_of(name)?).copied().flatten()
     }
 
     /// The latest durations.
@@ -71,7 +97,7 @@ impl Aggregate {
         match point.value {
             SectionValue::Integer(name, value) => {
                 let Some(index) = index_of(name) else { return };
-                self.integers.add(index, Latest { time_ns, start_ns, value: *value });
+                self.integers.add((time_ns, start_ns), index, *value);
             }
             SectionValue::Durations { count, zeros, buckets } => {
                 let is_older =

@@ -1,6 +1,6 @@
 //! Planted periods are told exactly, and seldom one in series without.
 
-use crate::generated::{Random, series};
+use crate::generated_tests::{Random, series};
 use crate::steps::periodicity::{binomial_ln, period};
 
 /// Every how many and from which on, of a series whose numbers are its places.

@@ -1,7 +1,7 @@
 //! Planted warm-up is told, and seldom one in series without.
 
 use crate::config::WARMUP_STEPS;
-use crate::generated::series;
+use crate::generated_tests::series;
 use crate::steps::warmup::{LONGEST, warm_up};
 
 fn told(values: &[u64]) -> usize {

@@ -74,9 +74,5 @@ impl<'a> Warm<'a> {
         let all = acc.in_steps.get(part.mode as usize);
         let is_steady = |place| !self.holds(part.mode, place);
         part.longest_steady_ns = all.and_then(|all| all.longest.of(is_steady));
-        // Steps that share a number have nothing else in common.
-        let told_apart = all.filter(|_| self.steps.numbers.tell_apart(part.mode));
-        let heaviest = told_apart.and_then(|all| all.longest.heaviest(is_steady));
-        (part.heaviest_steady_calls, part.heaviest_steady_ns) = heaviest.unzip();
     }
 }

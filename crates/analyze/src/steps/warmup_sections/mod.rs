@@ -19,9 +19,6 @@ const SECTIONS: usize = 2_048;
 /// Step numbers whose longest calls of a section are kept.
 const LONGEST: usize = 16;
 
-/// Steps of one number that are kept beside the longest, at most: as many as there are processes, mostly.
-const MORE: usize = 255;
-
 /// A section's part in some steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Part {
@@ -138,91 +135,42 @@ impl WarmupSections {
     }
 }
 
-/// The step numbers with the longest calls of a section, the longest first; of equals the one of the first number.
+/// The step numbers with the longest calls of a section, each by its longest, longest first; of equals the first number.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Longest(Vec<Together>);
-
-/// The steps of one number, each by its longest call, as far as that is longer than the longest one of the last number kept:
-/// what is left of them does not depend on the order in which they came, since that one only grows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Together {
-    /// The longest of them, whatever the others.
-    first: (Reverse<u64>, Key),
-    /// The other ones, longest first.
-    more: Vec<u64>,
-}
+pub(crate) struct Longest(Vec<(Reverse<u64>, Key)>);
 
 impl Longest {
-    /// Adds a step by a call.
+    /// Adds a call.
     #[inline]
     pub(crate) fn add(&mut self, duration_ns: u64, place: StepIndex) {
-        self.raise(None, duration_ns, place);
-    }
-
-    /// Says of a step that was added by a call of `before_ns`, if any, that a longer one is in it.
-    #[inline]
-    pub(crate) fn raise(&mut self, before_ns: Option<u64>, duration_ns: u64, place: StepIndex) {
         let new = (Reverse(duration_ns), place.key());
-        let is_longer = |last: &Together| new < last.first || new.0 < last.first.0;
-        if self.0.len() < LONGEST || self.0.last().is_some_and(is_longer) {
-            self.insert(before_ns, new);
+        if self.0.len() < LONGEST || self.0.last().is_some_and(|last| new < *last) {
+            self.insert(new);
         }
     }
 
-    fn insert(&mut self, before_ns: Option<u64>, new: (Reverse<u64>, Key)) {
-        let (Reverse(duration_ns), key) = new;
-        let Some(at) = self.0.iter().position(|kept| kept.first.1 == key) else {
-            return self.place(Together { first: new, more: Vec::new() });
-        };
-        let mut together = self.0.remove(at);
-        let all = &mut together.more;
-        all.insert(0, together.first.0.0);
-        // Its own call of before, or one as long.
-        if let Some(own) = before_ns.and_then(|before_ns| all.iter().position(|&ns| ns == before_ns)) {
-            all.remove(own);
+    fn insert(&mut self, new: (Reverse<u64>, Key)) {
+        if let Some(at) = self.0.iter().position(|kept| kept.1 == new.1) {
+            if self.0.get(at).is_some_and(|kept| *kept <= new) {
+                return;
+            }
+            self.0.remove(at);
         }
-        all.insert(all.partition_point(|&ns| ns > duration_ns), duration_ns);
-        together.first.0 = Reverse(all.remove(0));
-        self.place(together);
-    }
-
-    fn place(&mut self, together: Together) {
-        let at = self.0.partition_point(|kept| kept.first < together.first);
-        self.0.insert(at, together);
+        self.0.insert(self.0.partition_point(|kept| *kept < new), new);
         self.0.truncate(LONGEST);
-        let bound_ns = self.0.last().filter(|_| self.0.len() >= LONGEST).map(|last| last.first.0.0);
-        for kept in &mut self.0 {
-            let longer =
-                bound_ns.map_or(kept.more.len(), |bound_ns| kept.more.partition_point(|&ns| ns > bound_ns));
-            kept.more.truncate(longer.min(MORE));
-        }
     }
 
     /// The longest call of a step that `is_meant`; where all that are kept are of others, what it is no longer than.
     pub(crate) fn of(&self, is_meant: impl Fn(StepIndex) -> bool) -> Option<u64> {
-        let meant = self.0.iter().find(|kept| is_meant(StepIndex::of_key(kept.first.1)));
+        let meant = self.0.iter().find(|kept| is_meant(StepIndex::of_key(kept.1)));
         let bound = || self.0.last().filter(|_| self.0.len() >= LONGEST);
-        meant.or_else(bound).map(|kept| kept.first.0.0)
-    }
-
-    /// How many steps of one number that `is_meant` are kept, and what their longest calls take, of the one where that is most.
-    pub(crate) fn heaviest(&self, is_meant: impl Fn(StepIndex) -> bool) -> Option<(u64, u64)> {
-        let meant = self.0.iter().filter(|kept| is_meant(StepIndex::of_key(kept.first.1)));
-        let sums = meant.map(|kept| {
-            let total_ns = kept.more.iter().fold(kept.first.0.0, |sum, &ns| sum.saturating_add(ns));
-            (kept.more.len() as u64 + 1, total_ns)
-        });
-        sums.max_by_key(|&(calls, total_ns)| (total_ns, Reverse(calls)))
+        meant.or_else(bound).map(|kept| kept.0.0)
     }
 }
 
 impl Merge for Longest {
     fn absorb(&mut self, other: &Self) {
-        for Together { first: (Reverse(ns), key), more } in &other.0 {
-            let place = StepIndex::of_key(*key);
-            self.add(*ns, place);
-            more.iter().for_each(|&ns| self.add(ns, place));
-        }
+        other.0.iter().for_each(|&(Reverse(ns), key)| self.add(ns, StepIndex::of_key(key)));
     }
 }
 
@@ -298,7 +246,6 @@ mod tests {
             seed in 0usize..1_000,
         ) {
             let all = longest(&calls);
-            proptest::prop_assert_eq!(all.heaviest(|_| true), heaviest(&calls));
             let mut other = calls.clone();
             // Some other order.
             for at in 1..other.len() {

@@ -116,7 +116,7 @@ fn loaders_that_find_no_place_in_the_queue_need_a_deeper_one_before_more_of_them
 #[test]
 fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
     // A batch takes 24 ms on average, and 36 ms while it is waited for; the step 10 ms without its wait.
-    let judged = |utilisation: f64, produce_mean_ns: u64, at_once_ns: Option<u64>, all_ns: u64| {
+    let judged = |utilisation: f64, produce_mean_ns: u64, all_ns: u64| {
         let run = Run::of(100, 20 * MS).phase(Phase::DataWait, "data_wait", 10 * MS).loader(2, 24 * MS, 0.6);
         let mut summary = run.build();
         let loader = &mut summary.batches.loaders[0];
@@ -126,12 +126,12 @@ fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
             utilisation: Some(0.5),
             slot_wait_share: Some(0.4),
         });
-        loader.while_awaited = Some(WhileAwaited { utilisation, produce_mean_ns, at_once_ns });
+        loader.while_awaited = Some(WhileAwaited { utilisation, produce_mean_ns });
         let [finding] = found(RULE, &summary).try_into().unwrap();
         let said = |key: &str| finding.evidence.get(key).cloned();
         (said("workers_needed"), said("workers_busy_while_awaited_share"), finding.recommendation.clone())
     };
-    let told = |utilisation: f64, produce_ns: u64| judged(utilisation, produce_ns, None, 0);
+    let told = |utilisation: f64, produce_ns: u64| judged(utilisation, produce_ns, 0);
     let (needed, busy, advice) = told(0.99, 36 * MS);
     assert_eq!((needed, busy), (Some(json!(4)), Some(json!(0.99))));
     assert_eq!(
@@ -215,7 +215,7 @@ fn of_many_stages_the_last_that_the_others_wait_for_is_told() {
     let judged = |summary: &Summary| {
         let [finding] = found(RULE, summary).try_into().unwrap();
         let said = |key: &str| finding.evidence.get(key).and_then(|value| value.as_str()).map(str::to_owned);
-        (said("waits_for_loader"), said("limiting_loader"), finding.recommendation.clone())
+        (said("waited_for_by"), said("loader"), finding.recommendation.clone())
     };
     let some = |name: &str| Some(name.to_owned());
     // The reader works all the time; the decoder waits for it, and the collator for the decoder.
@@ -233,17 +233,17 @@ fn of_many_stages_the_last_that_the_others_wait_for_is_told() {
         ("decode", 30 * MS, &[("read", 14 * MS)]),
         ("read", 14 * MS, &[]),
     ]);
-    assert_eq!((judged(&middle).0, judged(&middle).1), (some("decode"), some("decode")));
+    assert_eq!((judged(&middle).0, judged(&middle).1), (some("collate"), some("decode")));
     // Two sources, of which neither takes half of the time, and the longer is the one to look at.
     let sources = stages(&[
         ("join", 30 * MS, &[("a", 11 * MS), ("b", 12 * MS)]),
         ("a", 30 * MS, &[]),
         ("b", 30 * MS, &[]),
     ]);
-    assert_eq!((judged(&sources).0, judged(&sources).1), (some("b"), some("b")));
+    assert_eq!((judged(&sources).0, judged(&sources).1), (some("join"), some("b")));
     // Damaged: each waits for the other.
     let circle = stages(&[("a", 30 * MS, &[("b", 20 * MS)]), ("b", 30 * MS, &[("a", 20 * MS)])]);
-    assert_eq!((judged(&circle).0, judged(&circle).1), (some("b"), some("b")));
+    assert_eq!((judged(&circle).0, judged(&circle).1), (some("a"), some("b")));
     // Nobody says whom it waits for.
     let mut unnamed = stages(&[("only", 30 * MS, &[])]);
     unnamed.batches.loaders[0].waiting_ns = 100 * 21 * MS;

@@ -91,7 +91,7 @@ fn ranks_that_wait_for_the_exchange_alone_are_fine() {
 fn one_process_has_no_others() {
     let mut summary = group(0.98);
     summary.instances.truncate(1);
-    assert_eq!(fine(RULE, &summary), "single process, or ranks that do not step together");
-    fine(RULE, &healthy().build());
+    assert!(unknown(RULE, &summary).starts_with("single process"));
+    unknown(RULE, &healthy().build());
     unknown(RULE, &Run::of(5, MS).build());
 }

@@ -17,7 +17,7 @@ fn the_section_that_holds_the_step_up_is_named() {
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(
         finding.title,
-        "60 % of the step time goes into preprocessing (50 %) and collation (10 %) on the training thread."
+        "60 % of the step time goes into preparation, 50 % into preprocessing on the training thread."
     );
     assert_eq!(finding.severity, 60.0);
     assert_eq!(finding.section.as_deref(), Some("step/preprocessing"));

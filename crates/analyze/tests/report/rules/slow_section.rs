@@ -3,7 +3,7 @@
 use stepscope_analyze::rules::Config;
 use stepscope_core::Phase;
 
-use super::{fine, found, notes, unknown};
+use super::{fine, found, unknown};
 use crate::fixture::{MS, Run, healthy};
 
 const RULE: &str = "slow_section";
@@ -36,21 +36,6 @@ fn long_calls_are_found_from_a_lower_share() {
 #[test]
 fn the_stages_of_training_may_take_the_time() {
     assert_eq!(fine(RULE, &healthy().build()), "the costliest such section, step/metrics, takes 1.0 %");
-}
-
-#[test]
-fn long_calls_of_regular_stages_are_notes() {
-    let summary = Run::of(50, 4_000 * MS)
-        .phase(Phase::Forward, "forward", 1_500 * MS)
-        .leaves("step/forward", 0)
-        .build();
-    assert!(fine(RULE, &summary).starts_with("no section"));
-    let noted = notes(RULE, &summary, &Config::default());
-    assert_eq!(noted.len(), 1, "{noted:?}");
-    assert_eq!(noted[0].text, "step/forward takes 1.50 s of its own a call.");
-    let mut config = Config::default();
-    config.slow_section.large_alloc_bytes = 200_000;
-    assert_eq!(notes(RULE, &summary, &config).len(), 2);
 }
 
 #[test]

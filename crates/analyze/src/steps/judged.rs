@@ -2,10 +2,10 @@
 
 use stepscope_core::{Mode, Phase};
 
-use super::program::Recorder;
 use crate::report::coverage;
 use crate::report::finding::{Gain, TimeBase, Verdict};
 use crate::report::units::{count, percent, things};
+use crate::run::recorder::Recorder;
 use crate::sections::aggregate_view::AggregateView;
 use crate::summary::{FigureSource, ModeSummary, PhaseName, SectionRow, Summary};
 
@@ -30,7 +30,7 @@ pub(crate) const NUMBERS_REPEAT: &str = "steps share their numbers, so that nobo
 
 /// The steps that rules judge, and what phases cost them.
 pub(crate) struct Steps<'a> {
-    pub(in crate::rules) summary: &'a Summary,
+    pub(crate) summary: &'a Summary,
     /// The mode that verdicts are about.
     pub(crate) mode: &'a ModeSummary,
     /// What tells the time of sections where too few steps were read with their own; of all modes, warm-up included.
@@ -71,7 +71,7 @@ impl<'a> Steps<'a> {
         Some(Self { summary, mode, sums: None })
     }
 
-    pub(in crate::rules) fn at_least(&self, min_steps: u64) -> Result<(), Verdict> {
+    pub(crate) fn at_least(&self, min_steps: u64) -> Result<(), Verdict> {
         let count = self.count();
         if count >= min_steps.max(1) {
             return Ok(());
@@ -150,6 +150,21 @@ impl<'a> Steps<'a> {
     pub(crate) fn share(&self, ns: u64) -> f64 {
         let total = self.total_ns();
         if total == 0 { 0.0 } else { ns as f64 / total as f64 }
+    }
+
+    /// Nothing, if all steps were read. What a bounded directory keeps goes by how long a step took: the slow ones stay.
+    ///
+    /// # Errors
+    /// With the verdict to give where `what` of those that were read need not be the run's.
+    pub(crate) fn all_read(&self, what: &str) -> Result<(), Verdict> {
+        match self.summary.coverage.partly_read() {
+            None => Ok(()),
+            Some((read, all)) => Err(Verdict::unknown(format!(
+                "{} of {} were read, perhaps not at random: {what} may not be the run's",
+                count(read),
+                things(all, "step", "steps")
+            ))),
+        }
     }
 
     /// The steps, if something is known about what is in them.
