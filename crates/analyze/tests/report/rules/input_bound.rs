@@ -145,13 +145,9 @@ fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
         assert_eq!((needed, busy), (Some(json!(3)), None));
         assert!(advice.contains("So deepen the queue first"), "{advice}");
     }
-    // A queue bridges 64 steps where they keep up on average after warm-up.
-    let (needed, busy, advice) = judged(0.99, 36 * MS, Some(631 * MS), 19 * MS);
-    assert_eq!((needed, busy), (Some(json!(2)), None));
-    assert!(advice.ends_with("yet the step waits: deepen the queue to bridge slow batches."), "{advice}");
-    for (at_once_ns, all_ns) in [(Some(641 * MS), 19 * MS), (None, 19 * MS), (Some(631 * MS), 21 * MS)] {
-        assert_eq!(judged(0.99, 36 * MS, at_once_ns, all_ns).0, Some(json!(4)));
-    }
+    let (needed, _, advice) = judged(0.99, 36 * MS, 19 * MS);
+    assert_eq!(needed, Some(json!(4)));
+    assert!(advice.contains("cannot keep up while they are waited for (busy 99 % then, 50 %"), "{advice}");
 }
 
 #[test]
@@ -225,7 +221,7 @@ fn of_many_stages_the_last_that_the_others_wait_for_is_told() {
         ("read", 30 * MS, &[]),
     ]);
     let (next, last, advice) = judged(&chain);
-    assert_eq!((next, last), (some("decode"), some("read")));
+    assert_eq!((next, last), (some("collate"), some("read")));
     assert!(advice.contains("The loader `read` cannot keep up: use 3 workers instead of 1"), "{advice}");
     // The decoder works itself for most of its time: whom it waits for does not matter.
     let middle = stages(&[
