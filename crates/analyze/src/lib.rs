@@ -28,6 +28,8 @@ pub mod render;
 pub mod report;
 pub mod rules;
 mod run;
+#[cfg(feature = "schema")]
+mod schema;
 mod sections;
 mod step_view;
 mod steps;

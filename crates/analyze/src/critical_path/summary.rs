@@ -14,7 +14,7 @@ pub struct CriticalPath {
     pub window: &'static str,
     /// Mode of the steps; absent where there are none.
     #[serde(serialize_with = "mode")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::report::schema::Word<Mode>>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Word<Mode>>"))]
     pub mode: Option<Mode>,
     /// Windows whose every span was read, warm-up included.
     pub windows: u64,

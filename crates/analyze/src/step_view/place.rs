@@ -6,10 +6,9 @@ use stepscope_core::path::{MAX_DEPTH, SEPARATOR, join, split};
 use stepscope_core::{Phase, SectionKind};
 use stepscope_model::{Figure, PhaseTag, Poll, Span, Trace};
 
-use crate::critical_path::observe::running;
 use crate::sections::Sections;
 use crate::sections::paths::{MAX_NAME_BYTES, PathSlot, ROOT, shorten};
-use crate::step_view::Fold;
+use crate::step_view::Builder;
 use crate::step_view::forest::NONE;
 use crate::step_view::phase_slots::{ABSENT, Slots, known};
 
@@ -46,8 +45,6 @@ pub(crate) struct Node {
     /// Whether it loads data beside its anchor: whoever needs it waits for it in a section, so that time of which the
     /// anchor says nothing was no such wait.
     pub(crate) is_beside: bool,
-    /// Place among the members of the sweep.
-    pub(crate) member: u32,
     pub(crate) slot: u16,
     pub(crate) role: Role,
     /// Whether its path is one of those whose beginning is not known.
@@ -76,7 +73,6 @@ impl Node {
         driver: 0,
         carrier: 0,
         is_beside: false,
-        member: 0,
         slot: ABSENT,
         role: Role::Other,
         is_orphan: false,
@@ -110,9 +106,9 @@ impl Node {
     }
 }
 
-impl Fold {
+impl Builder {
     /// Places every span. Paths are good until the sections are cut.
-    pub(crate) fn place(&mut self, trace: &Trace, sections: &mut Sections, orphans: &mut Sections) {
+    pub(super) fn place(&mut self, trace: &Trace, sections: &mut Sections, orphans: &mut Sections) {
         self.families.of(trace, &self.forest.parents);
         self.find_around_steps(trace);
         self.find_pollers(trace);
@@ -259,26 +255,34 @@ impl Fold {
         let is_beside = is_outermost && (loads || above.is_some_and(|above| above.is_beside));
         // The innermost of the highest class, as on the anchor's thread.
         let class = |slot: u16| self.slots.class(slot);
-        let around = self.around_elsewhere(parent, span.start_ns, span.end_ns.max(span.start_ns));
+        let around = around_elsewhere(&self.nodes, parent, span.start_ns, span.end_ns.max(span.start_ns));
         let highest = around.min_by_key(|(_, node)| class(node.slot));
         let higher = highest.filter(|(_, node)| class(node.slot) < class(slot));
         (higher.map_or(index, |(higher, _)| higher), is_beside)
     }
+}
 
-    /// Of the section `first` and those around it on other threads than the anchor's (as many as a path has names), those that
-    /// are open all through this time: what is asynchronous may outlive the one that it was begun in, and clocks may differ.
-    pub(crate) fn around_elsewhere(
-        &self,
-        first: u32,
-        start_ns: u64,
-        end_ns: u64,
-    ) -> impl Iterator<Item = (u32, &Node)> {
-        let get = |index: u32| Some((index, self.nodes.get(index as usize).filter(|node| !node.is_driving)?));
-        let chain = std::iter::successors(get(first), move |(_, node)| get(node.parent));
-        chain
-            .take(usize::from(MAX_DEPTH))
-            .filter(move |(_, node)| node.start_ns <= start_ns && end_ns <= node.end_ns)
-    }
+/// Of the section `first` and those around it on other threads than the anchor's (as many as a path has names), those that are
+/// open all through this time: what is asynchronous may outlive the one that it was begun in, and clocks may differ.
+pub(crate) fn around_elsewhere(
+    nodes: &[Node],
+    first: u32,
+    start_ns: u64,
+    end_ns: u64,
+) -> impl Iterator<Item = (u32, &Node)> {
+    let get = |index: u32| Some((index, nodes.get(index as usize).filter(|node| !node.is_driving)?));
+    let chain = std::iter::successors(get(first), move |(_, node)| get(node.parent));
+    let is_open = move |node: &Node| node.start_ns <= start_ns && end_ns <= node.end_ns;
+    chain.take(usize::from(MAX_DEPTH)).filter(move |(_, node)| is_open(node))
+}
+
+/// A span with more poll intervals counts as one of which it is not known when it ran; our own layer writes fewer.
+const POLLS: usize = 64;
+
+/// When a span ran, where it says so.
+pub(crate) fn running<'a>(trace: &'a Trace, span: &Span) -> &'a [Poll] {
+    let polls = trace.polls(span.polls);
+    if polls.len() <= POLLS { polls } else { &[] }
 }
 
 /// Sections whose parent is not in their trace: it was still open when the run was killed, or it was lost. What is

@@ -4,6 +4,7 @@
 pub(crate) mod distribution;
 pub(crate) mod finish;
 pub(crate) mod numbering;
+pub(crate) mod observe;
 pub(crate) mod periodicity;
 pub(crate) mod series;
 pub(crate) mod series_finish;
