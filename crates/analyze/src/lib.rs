@@ -12,6 +12,7 @@ mod accumulate;
 mod between_steps;
 pub mod changepoints;
 mod config;
+mod context;
 pub mod critical_path;
 mod document;
 mod exemplars;

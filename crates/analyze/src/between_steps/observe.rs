@@ -31,5 +31,5 @@ pub(crate) fn observe(group: &Group<'_>, wait_ns: u64, exposure: &Exposure, targ
         other: other(phase, root.mode),
         exposed,
     };
-    instance.outside.add(window.thread, record, bounds.threads, bounds.custom_phases);
+    instance.outside.add(window.thread, record, bounds.threads);
 }

@@ -1,36 +1,7 @@
-//! The critical path through one tree of spans, in integer nanoseconds: who held up the end of the window at
-//! each of its moments. Only time is attributed here; which spans take part, on which thread they ran and what
-//! is summed of the result is decided by the fold.
-//!
-//! From the window's end backwards: at each point the child that ended last, but not after the point, held up
-//! what came then, so the path goes through it from its end to its start and on from there; where no child is
-//! left, the span held itself up. So the pieces of a walk are exactly the window, without gap or overlap.
-//!
-//! - Of children with the same end the one that started last is taken, then the one with the larger id. A child
-//!   that ends where the next begins is on the path with it (`<=`).
-//! - What reaches beyond its parent is cut to it; what lies outside of it takes no part.
-//! - The path goes from a child back to its own parent only, so that chains running side by side under one
-//!   parent do not adopt each other's children.
-//! - [`Member::is_detached`] children are never waited for, so neither they nor what they caused is on the path.
-//! - A child that began as soon as its thread was free had waited for what held the thread until then, whoever caused
-//!   that: between them passed less than 1 % of the parent's duration, and less than 10 % of what had held it, since
-//!   threads that are free most of the time have often just been used as well. Of children of one parent the order of their
-//!   ends decides, but for a detached one, and where the path comes from a wait for the child out of another member.
-//! - A child that began on another thread of its process while its parent's own thread was in a child of it, the last begun
-//!   there, was begun from out of that one: what of that came before is on the path, and of sections in it that went on, too.
-//! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
-//!   path, and the child before, between and after them. Where its [`RunInterval`]s are known, only those that ran between two
-//!   of them, on the thread of the later one; other suspended siblings too, in their own stints.
-//! - A section that [awaits](Member::awaits) another one was held up by that one: until it ended or, where it went on after
-//!   it had handed over what was waited for, to the end of the wait. Before that
-//!   began, by what came before it in the sections around it, up to one that is around both, and on its thread, or,
-//!   where threads are not known, by the one before it of the same parent. Where these began before the wait, they are on
-//!   the path back to where they began: what ran beside them until then could have taken longer. What the path is inside
-//!   of already is not awaited again, so that those who wait for each other end the walk.
-//! - Clocks disagree a little, and times are rounded: a child that ends within 1 % of the parent's duration after the next
-//!   one's start, with nothing else beginning or ending in between, came before it all the same; it is moved back by the
-//!   overlap. (The rule of the CRISP tool, whose exclusive times are these pieces' lengths.) Not where they are known to
-//!   have run side by side: on two threads of one process, or suspended.
+//! The critical path through one tree of spans, in integer nanoseconds: who held up the end of the window at each of its
+//! moments. From the window's end backwards, at each point through the child that ended last, but not after the point; where
+//! none is left, the span held itself up. So the pieces of a walk are exactly the window. ARCHITECTURE.md has all rules.
+//! Only time is attributed here; `observe` decides which spans take part, and what is summed of the result.
 
 pub(crate) mod finish;
 pub(crate) mod linked;

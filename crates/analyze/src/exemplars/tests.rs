@@ -37,7 +37,7 @@ fn fold(steps: &[(u64, u64)]) -> Exemplars {
 }
 
 fn numbers(examples: &Exemplars) -> BTreeSet<u64> {
-    examples.kept.keys().filter_map(|step| step.step).collect()
+    examples.steps().filter_map(|step| step.step).collect()
 }
 
 /// The steps that must stay, from all of them at once.
@@ -86,7 +86,7 @@ fn the_same_step_twice_is_one_whatever_comes_first() {
         let mut examples = Exemplars::default();
         examples.add(&step, example(a));
         examples.add(&step, example(b));
-        assert_eq!(examples.kept[&step].spans_in_step, 3);
+        assert_eq!(examples.get(&step).unwrap().spans_in_step, 3);
     }
 }
 

@@ -109,7 +109,7 @@ impl InstanceAcc {
         for ((mine, theirs), slow) in self.steps.iter_mut().zip(&other.steps).zip(slow) {
             mine.merge(theirs, bounds.custom_phases, slow);
         }
-        self.outside.merge(&other.outside, bounds.threads, bounds.custom_phases);
+        self.outside.merge(&other.outside, bounds.threads);
         self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);
         self.aggregates.merge(&other.aggregates, bounds.aggregates);
         self.account.merge(&other.account, bounds.losses);

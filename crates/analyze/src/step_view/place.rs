@@ -16,7 +16,7 @@ use crate::step_view::phase_slots::{ABSENT, Slots, known};
 const STARTED: &str = ".started";
 
 /// What a span is to its trace. All but `Inside` are anchors: their spans form a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     /// A part of its anchor.
     Inside,
@@ -29,11 +29,12 @@ pub(crate) enum Role {
     /// Says that a run or epoch has begun; no section.
     Marker,
     /// A batch, a request, the continuation of a trace, or a span whose parent was lost.
+    #[default]
     Other,
 }
 
 /// A span in its place.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Node {
     pub(crate) parent: u32,
     pub(crate) path: u32,
@@ -66,29 +67,6 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    const NOWHERE: Self = Self {
-        parent: NONE,
-        path: ROOT,
-        anchor: 0,
-        driver: 0,
-        carrier: 0,
-        is_beside: false,
-        slot: ABSENT,
-        role: Role::Other,
-        is_orphan: false,
-        is_collapsed: false,
-        is_tagged: false,
-        is_wait: false,
-        is_driving: true,
-        thread: None,
-        start_ns: 0,
-        end_ns: 0,
-        covered_ns: 0,
-        covered_until_ns: 0,
-        child_alloc: 0,
-        child_free: 0,
-    };
-
     /// Adds a child's interval to the union of children; starts come in order.
     #[inline]
     pub(crate) fn cover(&mut self, start_ns: u64, end_ns: u64) {
@@ -114,14 +92,14 @@ impl Builder {
         self.find_pollers(trace);
         self.slots.clear();
         // What stands there is written over: the order has every span, parents first.
-        self.nodes.resize(trace.spans.len(), Node::NOWHERE);
+        self.nodes.resize(trace.spans.len(), Node::default());
         self.last_paths.resize(trace.spans.len(), ROOT);
         for &index in &self.forest.order {
             let Some(span) = trace.spans.get(index as usize) else { continue };
             let parent_index = self.forest.parents.get(index as usize).copied().unwrap_or(NONE);
-            let parent = self.nodes.get(parent_index as usize).map(Around::of);
+            let parent = self.nodes.get(parent_index as usize);
             let is_around = self.around_steps.get(index as usize).is_some_and(|&is_around| is_around);
-            let role = role(trace, span, parent.as_ref(), is_around);
+            let role = role(trace, span, parent, is_around);
             let name = trace.text(span.name);
             let family = self.families.find(span).filter(|_| parent.is_none());
             let starts = span.kind.starts_trace() || role == Role::Step;
@@ -134,7 +112,7 @@ impl Builder {
                 }
                 None => {
                     let last = self.last_paths.get(index as usize).copied().unwrap_or(ROOT);
-                    path(trace, span, starts, name, parent.as_ref(), (sections, last))
+                    path(trace, span, starts, name, parent, (sections, last))
                 }
             };
             if let Some(last) = self.last_paths.get_mut(index as usize) {
@@ -161,13 +139,14 @@ impl Builder {
                 }
                 _ => (index, false),
             };
+            let driver = if is_driving { index } else { parent.map_or(index, |parent| parent.driver) };
             let waits = own == known(Phase::DataWait) && span.kind != SectionKind::Batch;
             if let Some(node) = self.nodes.get_mut(index as usize) {
                 *node = Node {
                     parent: parent_index,
                     path: place.path,
                     anchor,
-                    driver: if is_driving { index } else { parent.map_or(index, |parent| parent.driver) },
+                    driver,
                     carrier,
                     is_beside,
                     slot,
@@ -184,7 +163,7 @@ impl Builder {
                     }),
                     start_ns: span.start_ns,
                     end_ns: span.end_ns.max(span.start_ns),
-                    ..Node::NOWHERE
+                    ..Node::default()
                 };
             }
         }
@@ -333,37 +312,13 @@ fn is_part(span: &Span) -> bool {
     span.parent_path.is_empty() && !span.kind.starts_trace()
 }
 
-/// What a span takes over from its parent.
-#[derive(Debug, Clone, Copy)]
-struct Around {
-    path: u32,
-    anchor: u32,
-    driver: u32,
-    slot: u16,
-    role: Role,
-    is_orphan: bool,
-}
-
-impl Around {
-    const fn of(node: &Node) -> Self {
-        Self {
-            path: node.path,
-            anchor: node.anchor,
-            driver: node.driver,
-            slot: node.slot,
-            role: node.role,
-            is_orphan: node.is_orphan,
-        }
-    }
-}
-
 /// Whether a span says of a run or an epoch no more than that it began.
 fn is_marker(trace: &Trace, span: &Span) -> bool {
     let is_of_kind = matches!(span.kind, SectionKind::Run | SectionKind::Epoch);
     is_of_kind && span.start_ns >= span.end_ns && trace.text(span.name).ends_with(STARTED)
 }
 
-fn role(trace: &Trace, span: &Span, parent: Option<&Around>, is_around_steps: bool) -> Role {
+fn role(trace: &Trace, span: &Span, parent: Option<&Node>, is_around_steps: bool) -> Role {
     if span.kind == SectionKind::Step {
         return Role::Step;
     }
@@ -408,7 +363,7 @@ fn path(
     span: &Span,
     starts: bool,
     name: &str,
-    parent: Option<&Around>,
+    parent: Option<&Node>,
     (sections, last): (&mut Sections, u32),
 ) -> (PathSlot, u16) {
     match parent {

@@ -12,14 +12,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::residue_classes::{self, Moduli};
+use crate::accumulate::smallest::{Place, Smallest};
 use crate::config::SLOWEST_STEPS;
 use crate::steps::StepRecord;
 
 /// Periods of up to 16 steps, and those that people choose (20, 25, 50, 100, 200, 1,000), have factors in them.
 pub(crate) const MODULI: Moduli = &[16, 9, 25, 7, 11, 13];
-
-/// In the order of slowness.
-type Key = (Reverse<u64>, u64);
 
 /// The slowest steps of one mode.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -27,52 +25,34 @@ type Key = (Reverse<u64>, u64);
 pub(crate) struct SlowestSteps {
     /// By number.
     kept: BTreeMap<u64, StepRecord>,
-    /// By class, slowest first; empty before the first step.
-    classes: Vec<Vec<Key>>,
+    /// By class, in the order of slowness, then of numbers.
+    classes: Smallest<(Reverse<u64>, u64)>,
+}
+
+/// Where a step of a number goes.
+fn places(number: u64, duration_ns: u64) -> impl Iterator<Item = Place<(Reverse<u64>, u64)>> {
+    let classes = residue_classes::classes(MODULI, number);
+    classes.map(move |at| (at, SLOWEST_STEPS, (Reverse(duration_ns), number)))
 }
 
 impl SlowestSteps {
     /// Adds a step; those without a number are left out.
     pub(crate) fn add(&mut self, record: &StepRecord) {
         let Some(number) = record.step else { return };
-        let longer = |other: &StepRecord| {
-            (Reverse(record.duration_ns()), record) < (Reverse(other.duration_ns()), other)
-        };
-        let known = self.kept.get(&number);
-        if known.is_some_and(|other| !longer(other)) {
+        let order = |record: &StepRecord| Reverse(record.duration_ns());
+        if let Some(known) = self.kept.get(&number) {
+            if (order(known), known) <= (order(record), record) {
+                return;
+            }
+            self.classes.remove(places(number, known.duration_ns()));
+        } else if !self.classes.admits(places(number, record.duration_ns())) {
             return;
         }
-        if self.classes.is_empty() {
-            self.classes.resize(residue_classes::count(MODULI), Vec::new());
-        }
-        let old = known.map(|other| (Reverse(other.duration_ns()), number));
-        let new = (Reverse(record.duration_ns()), number);
-        let mut gone: Vec<u64> = Vec::new();
-        let mut is_kept = false;
-        for at in residue_classes::classes(MODULI, number) {
-            let Some(class) = self.classes.get_mut(at) else { continue };
-            class.retain(|key| Some(*key) != old);
-            let place = class.partition_point(|key| *key < new);
-            if place < SLOWEST_STEPS {
-                class.insert(place, new);
-                is_kept = true;
-                gone.extend(class.drain(SLOWEST_STEPS.min(class.len())..).map(|(_, number)| number));
+        self.kept.insert(number, record.clone());
+        for (Reverse(duration_ns), gone) in self.classes.add(places(number, record.duration_ns())) {
+            if !self.classes.holds(places(gone, duration_ns)) {
+                self.kept.remove(&gone);
             }
-        }
-        if is_kept {
-            self.kept.insert(number, record.clone());
-        }
-        for number in gone {
-            self.forget(number);
-        }
-    }
-
-    /// Lets a step go that no class holds any more.
-    fn forget(&mut self, number: u64) {
-        let holds =
-            |at: usize| self.classes.get(at).is_some_and(|class| class.iter().any(|key| key.1 == number));
-        if !residue_classes::classes(MODULI, number).any(holds) {
-            self.kept.remove(&number);
         }
     }
 
