@@ -296,10 +296,7 @@ impl Walk {
         let fits = |child: &Candidate| !frame.is_part || child.end_ns <= frame.end_ns;
         let cut = |child: Candidate| child.within(frame.start_ns, frame.end_ns).filter(|_| fits(&child));
         let parent = members.get(frame.member as usize).filter(|_| frame.is_part);
-        let at = frame.member as usize;
-        let range = self.firsts.get(at).zip(self.firsts.get(at + 1));
-        let Some((&first, &last)) = range else { return };
-        for &index in self.children.get(first as usize..last as usize).unwrap_or_default() {
+        for &index in children_of(&self.firsts, &self.children, frame.member) {
             let Some(child) = members.get(index as usize).filter(|child| !child.is_detached) else {
                 continue;
             };
@@ -485,10 +482,7 @@ impl Walk {
     }
 
     fn read_own(&mut self, members: &[Member], open: &mut Open, parent: &Member) {
-        let at = open.frame.member as usize;
-        let range = self.firsts.get(at).zip(self.firsts.get(at + 1));
-        let Some((&first, &last)) = range else { return };
-        for &child in self.children.get(first as usize..last as usize).unwrap_or_default() {
+        for &child in children_of(&self.firsts, &self.children, open.frame.member) {
             let Some(member) = members.get(child as usize) else { continue };
             if is_inside_on(parent, member) {
                 self.own.push((member.start_ns, member.id, child));
@@ -529,6 +523,12 @@ impl Walk {
             - candidates.partition_point(|child| child.end_ns > end_ns);
         begun + ended
     }
+}
+
+/// The children of a member, as [`Walk`] sorts them.
+fn children_of<'a>(firsts: &[u32], children: &'a [u32], member: u32) -> &'a [u32] {
+    let range = firsts.get(member as usize).zip(firsts.get(member as usize + 1));
+    range.and_then(|(&first, &last)| children.get(first as usize..last as usize)).unwrap_or_default()
 }
 
 /// What of the section around `own` came before it, unless that is around `inner` as well.

@@ -17,22 +17,6 @@ use crate::step_view::group::Group;
 use crate::step_view::place::{Node, running};
 use crate::steps::StepRecord;
 
-/// Texts of an example, each once.
-#[derive(Default)]
-struct Names<'a> {
-    places: BTreeMap<&'a str, u32>,
-    names: Vec<Box<str>>,
-}
-
-impl<'a> Names<'a> {
-    fn place(&mut self, name: &'a str) -> u32 {
-        *self.places.entry(name).or_insert_with(|| {
-            self.names.push(name.into());
-            (self.names.len() - 1) as u32
-        })
-    }
-}
-
 /// Keeps a step with its spans, where it is one that is kept.
 pub(crate) fn observe(group: &Group<'_>, step: &StepRecord, walks: &mut Walks, target: &mut Target<'_>) {
     let kept = group.mode.and_then(|mode| target.run.examples.get_mut(mode as usize));
@@ -53,10 +37,15 @@ fn example(group: &Group<'_>, walks: &mut Walks) -> Example {
         spans: Vec::with_capacity(kept.len()),
         pieces: Vec::new(),
     };
-    let mut names = Names::default();
+    let mut names: BTreeMap<&str, u32> = BTreeMap::new();
     let mut lanes: BTreeMap<(Option<i64>, u32), u32> = BTreeMap::new();
     for &index in &kept {
         let Some((span, node)) = view.get(index) else { continue };
+        let name = shorten(view.trace.text(span.name));
+        let name = *names.entry(name).or_insert_with(|| {
+            example.names.push(name.into());
+            (example.names.len() - 1) as u32
+        });
         let thread_name = shorten(view.trace.text(span.thread_name));
         let lane = *lanes.entry((node.thread, span.process)).or_insert_with(|| {
             example.lanes.push(Lane { thread: node.thread, name: "".into() });
@@ -69,7 +58,7 @@ fn example(group: &Group<'_>, walks: &mut Walks) -> Example {
         let running =
             polls.map(|poll| (after(poll.start_ns, window), poll.end_ns.saturating_sub(poll.start_ns)));
         example.spans.push(ExampleSpan {
-            name: names.place(shorten(view.trace.text(span.name))),
+            name,
             parent: if index == anchor { NO_PARENT } else { around.of(node.parent, view.nodes) },
             lane,
             phase: view.phases.key(node.slot).clone(),
@@ -80,7 +69,6 @@ fn example(group: &Group<'_>, walks: &mut Walks) -> Example {
             running: running.collect(),
         });
     }
-    example.names = names.names;
     for piece in walks.pieces.iter().rev() {
         let Some(&index) = group.members.get(piece.member as usize) else { continue };
         let span = around.of(index, view.nodes);

@@ -1,10 +1,7 @@
 //! Waits on critical paths and how what they waited for was made. Steps, batches and other roots are traces of their own,
-//! which come in any order and one at a time; so both sides are kept by the trace that is linked to, and put together at
-//! the end: while it was at work, the path of the wait goes through its sections. Where one of those waits itself for
-//! a trace that it links to, the path goes on into that one, and before the root of a batch began, into what the root
-//! links to: an earlier stage. Of several the one that ended last is followed. Kept are those of as many traces as there
-//! is room for, drawn by the hash of their ids: which these are depends on the set of traces only. Sums over all waits
-//! are with the sections that wait.
+//! which come in any order; so both sides are kept by the trace that is linked to, and put together at the end: while it was
+//! at work, the path of the wait goes through its sections, and from stage to stage into what these wait for. Kept are those
+//! of as many traces as there is room for, drawn by the hash of their ids. Sums over all waits are with the sections that wait.
 
 pub(crate) mod observe;
 
