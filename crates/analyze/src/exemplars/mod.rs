@@ -2,7 +2,7 @@
 //! which the one nearest to the median is taken at the end. Of each class of step numbers ([`crate::accumulate::residue_classes`]) the slowest
 //! is kept as well, so that what is slow every so often does not crowd out the rest. Which they are depends on the set
 //! of steps only: each of the rules keeps so many of the smallest by its own order, and a step stays while any rule
-//! keeps it. How one is cut out of a trace is in the fold; what is said about it in the end, in `finish`.
+//! keeps it. How one is cut out of a trace is in `observe`; what is said about it in the end, in `finish`.
 
 pub(crate) mod finish;
 pub(crate) mod observe;
