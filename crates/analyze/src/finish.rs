@@ -8,19 +8,16 @@ use stepscope_core::Mode;
 use crate::between_steps::finish as between_steps;
 use crate::changepoints::finish as changes;
 use crate::config::Config;
+use crate::context::Context;
 use crate::critical_path::finish as critical;
 use crate::exemplars::finish as examples;
 use crate::loaders::finish as input;
 use crate::memory::finish as memory;
-use crate::run::{InstanceAcc, RunAcc, RunKey, coverage_finish as coverage, finish as run};
+use crate::run::{RunAcc, RunKey, coverage_finish as coverage, finish as run};
 use crate::sections::finish as sections;
-use crate::steps::periodicity::finish as periods;
 use crate::steps::warmup_sections::finish as warmup_sections;
-use crate::steps::{finish as steps, numbering, series_finish as series, step_gaps};
-use crate::summary::{
-    BatchSummary, Coverage, InputFigures, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
-    WaitSummary,
-};
+use crate::steps::{finish as steps, series_finish as series, step_gaps};
+use crate::summary::{OtherRun, RunIdentity, Summary};
 
 /// A run that is asked for: all attempts of an id, or one.
 struct Wanted<'n> {
@@ -71,54 +68,35 @@ pub(crate) fn summary(
         .collect();
     match chosen {
         Some((key, run)) => of_run(key, run, is_cut, config, other_runs),
-        None => nothing(other_runs),
+        None => Summary { other_runs, ..Summary::default() },
     }
 }
 
 fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs: Vec<OtherRun>) -> Summary {
-    let numbers = numbering::Numbers::of(run);
-    let of_mode =
-        |acc: &InstanceAcc, mode| acc.steps.get(mode as usize).is_some_and(|steps| steps.count() > 0);
-    let modes: Vec<Mode> = Mode::ALL
-        .iter()
-        .copied()
-        .filter(|&mode| run.instances.values().any(|acc| of_mode(acc, mode)))
-        .collect();
-    let series: Vec<_> =
-        modes.iter().filter_map(|&mode| series::steps(run, mode, numbers.of_mode(mode))).collect();
-    let phase_series: Vec<_> =
-        modes.iter().filter_map(|&mode| series::phases(run, mode, numbers.of_mode(mode))).collect();
     let state = run::state(run);
     let mut losses = run::losses(run);
     let mut sections = sections::Table::of(run);
     losses.unplaced = sections.unplaced;
-    let coverage = coverage::of(run, sections.steps, &losses);
-    let steps = steps::Steady::of(run, &numbers, config);
-    let periodic = periods::of(run, &steps, &coverage, &series);
-    let mut modes = steps.modes(run, &periodic, config);
-    step_gaps::fill(run, &numbers, &mut modes);
-    let warm = warmup_sections::Warm::of(run, &steps, &modes);
+    let context = Context::of(run, coverage::of(run, sections.steps, &losses), config);
+    let Context { steps, series, .. } = &context;
+    let mut modes = steps.modes(run, &context.periodic, config);
+    step_gaps::fill(run, &steps.numbers, &mut modes);
+    let warm = warmup_sections::Warm::of(run, steps, &modes);
     warm.fill(&mut modes, &mut sections.rows);
     let primary = steps::primary(&modes);
-    let outside = between_steps::BetweenSteps::of(run, &steps, primary, config);
+    let outside = between_steps::BetweenSteps::of(run, steps, primary, config);
     outside.fill(primary, &mut modes);
     let waits = run.driving_waits();
-    let p95_ns = primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)?.steady.p95);
+    let of_primary = primary.and_then(|mode| modes.iter().find(|row| row.mode == mode));
+    let p95_ns = of_primary.and_then(|row| row.steady.p95);
     let pace = input::Pace { from_ns: steps.warm_until_ns(primary), step_ns: p95_ns.unwrap_or(0) };
+    let is_all = state.is_ended() == Some(true) && !run.instances.values().any(|acc| acc.aggregates.is_cut);
     Summary {
         found: true,
         run: identity(key),
         limits: run::limits(run, &outside, is_cut),
-        instances: run::instances(run, &steps, primary, &outside),
-        input: input::share(
-            primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)),
-            &outside,
-            &sections.rows,
-            (
-                &coverage,
-                state.is_ended() == Some(true) && !run.instances.values().any(|acc| acc.aggregates.is_cut),
-            ),
-        ),
+        instances: run::instances(run, steps, primary, &outside),
+        input: input::share(of_primary, &outside, &sections.rows, (&context.coverage, is_all)),
         outside: outside.rows(),
         beyond: outside.beyond(&sections.rows),
         batches: input::batches(run, &waits, pace),
@@ -129,18 +107,18 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         memory: memory::summary(
             run,
             primary.and_then(|mode| series.iter().find(|row| row.mode == mode)),
-            &steps,
+            steps,
         ),
-        values: series::values(run, numbers.of_mode(Mode::Train)),
-        changes: changes::of(&steps, &coverage, &series, &phase_series, (run, &sections.rows)),
-        phase_series,
-        examples: examples::of(run, &steps, &modes, &periodic),
-        periodic,
+        values: series::values(run, steps.numbers.of_mode(Mode::Train)),
+        changes: changes::of(&context, &sections.rows),
+        examples: examples::of(&context, &modes),
         sections: sections.rows,
-        coverage,
+        coverage: context.coverage,
+        phase_series: context.phase_series,
+        periodic: context.periodic,
+        series: context.series,
         state,
         losses,
-        series,
         modes,
         other_runs,
     }
@@ -148,34 +126,4 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
 
 fn identity(key: &RunKey) -> RunIdentity {
     RunIdentity { id: key.id.to_string(), attempt: key.attempt, is_foreign: key.is_foreign }
-}
-
-fn nothing(other_runs: Vec<OtherRun>) -> Summary {
-    Summary {
-        found: false,
-        run: RunIdentity::default(),
-        state: RunState::default(),
-        other_runs,
-        limits: Vec::new(),
-        losses: Losses::default(),
-        coverage: Coverage::default(),
-        instances: Vec::new(),
-        modes: Vec::new(),
-        input: InputFigures::default(),
-        outside: Vec::new(),
-        beyond: BTreeMap::new(),
-        batches: BatchSummary::default(),
-        waits: WaitSummary::default(),
-        critical_path: None,
-        sections: Vec::new(),
-        slowest: Vec::new(),
-        most_variable: Vec::new(),
-        memory: MemorySummary::default(),
-        series: Vec::new(),
-        changes: Vec::new(),
-        periodic: Vec::new(),
-        phase_series: Vec::new(),
-        examples: Vec::new(),
-        values: Vec::new(),
-    }
 }

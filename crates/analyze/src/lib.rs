@@ -12,6 +12,7 @@ mod accumulate;
 mod between_steps;
 pub mod changepoints;
 mod config;
+mod context;
 pub mod critical_path;
 mod document;
 mod exemplars;
@@ -28,6 +29,8 @@ pub mod render;
 pub mod report;
 pub mod rules;
 mod run;
+#[cfg(feature = "schema")]
+mod schema;
 mod sections;
 mod step_view;
 mod steps;

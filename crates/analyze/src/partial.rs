@@ -8,9 +8,9 @@ use std::sync::Arc;
 use stepscope_model::{MetricPoint, Resource, Trace};
 
 use crate::config::Config;
+use crate::run::observe::Observers;
 use crate::run::{Instance, InstanceAcc, RunAcc, RunKey};
 use crate::sections::aggregates::Point;
-use crate::step_view::Fold;
 use crate::summary::Summary;
 
 pub use bytes::{PARTIAL_VERSION, PartialError};
@@ -28,7 +28,7 @@ pub struct Partial {
     instances: usize,
     /// Whether runs were left out.
     is_cut: bool,
-    fold: Fold,
+    observers: Observers,
     /// Where the last trace or point went, if that is still there: most come in rows.
     last: Option<(RunKey, Instance)>,
 }
@@ -37,7 +37,14 @@ impl Partial {
     /// Nothing read yet. Partials that are to be merged must have equal bounds.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { config, runs: BTreeMap::new(), instances: 0, is_cut: false, fold: Fold::default(), last: None }
+        Self {
+            config,
+            runs: BTreeMap::new(),
+            instances: 0,
+            is_cut: false,
+            observers: Observers::default(),
+            last: None,
+        }
     }
 
     /// The settings.
@@ -54,7 +61,7 @@ impl Partial {
         self.enter(&trace.resource);
         let Some((key, instance)) = &self.last else { return };
         if let Some(run) = self.runs.get_mut(key) {
-            self.fold.add(trace, run, instance, &self.config.bounds);
+            self.observers.observe(trace, run, instance, &self.config.bounds);
         }
     }
 

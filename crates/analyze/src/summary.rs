@@ -38,7 +38,7 @@ use stepscope_core::{LossReason, Mode};
 
 /// Everything about one run. Lists are sorted by what their field says, ties by id, so that the same set of
 /// spans gives the same summary.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Summary {
     /// Whether there was a run to summarise (with a selection: whether that run is there). Everything else is
     /// empty where not, but for `other_runs`.

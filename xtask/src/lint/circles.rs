@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::text::File;
 
 /// Sources whose files are held to have no circles.
-const CHECKED: &[&str] = &[];
+const CHECKED: &[&str] = &["crates/analyze/src/"];
 
 /// The layer's sources, and its rooms, from the lowest to the highest.
 const LAYER: &str = "crates/stepscope/src/";

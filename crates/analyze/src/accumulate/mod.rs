@@ -11,6 +11,7 @@ pub(crate) mod postcard_values;
 pub(crate) mod residue_classes;
 pub(crate) mod rules;
 pub(crate) mod saturate;
+pub(crate) mod smallest;
 pub(crate) mod stats;
 pub(crate) mod step_series;
 pub(crate) mod time_buckets;

@@ -6,18 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::accumulate::Merge;
 
-/// Stretches that are kept at most.
-const STRETCHES: usize = 128;
-
 /// Sums of what begins in the same stretch of time: all are as long as a power of two nanoseconds, the smallest for which
-/// there are no more than [`STRETCHES`].
+/// there are no more than `MOST`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct TimeBuckets<T> {
+pub(crate) struct TimeBuckets<T, const MOST: usize = 128> {
     shift: u32,
     by_start: BTreeMap<u64, T>,
 }
 
-impl<T: Merge + Default> TimeBuckets<T> {
+impl<T: Merge + Default, const MOST: usize> TimeBuckets<T, MOST> {
     /// Adds what begins at that time.
     pub(crate) fn add(&mut self, start_ns: u64, part: &T) {
         self.put(start_ns.checked_shr(self.shift).unwrap_or(0), part);
@@ -28,7 +25,7 @@ impl<T: Merge + Default> TimeBuckets<T> {
     pub(crate) fn coarsen(&mut self, shift: u32) {
         // More bits than there are would be damage.
         let shift = shift.min(u64::BITS - 1);
-        while self.shift < shift || self.by_start.len() > STRETCHES {
+        while self.shift < shift || self.by_start.len() > MOST {
             let by = shift.saturating_sub(self.shift).max(1);
             self.shift = self.shift.saturating_add(by);
             for (start, part) in std::mem::take(&mut self.by_start) {
@@ -73,7 +70,7 @@ impl<T: Merge + Default> TimeBuckets<T> {
     }
 }
 
-impl<T: Merge + Default> Merge for TimeBuckets<T> {
+impl<T: Merge + Default, const MOST: usize> Merge for TimeBuckets<T, MOST> {
     fn absorb(&mut self, other: &Self) {
         let theirs = other.shift.min(u64::BITS - 1);
         self.coarsen(theirs);

@@ -8,6 +8,8 @@ use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, Phase};
 
 use crate::accumulate::distribution::Dist;
+use crate::accumulate::smallest::keep_sorted;
+use crate::accumulate::time_buckets::TimeBuckets;
 use crate::accumulate::{Merge, accumulate, keep_smallest};
 use crate::loaders::batches::Waits;
 use crate::phases::{PhaseKey, PhaseMap};
@@ -17,6 +19,9 @@ const KEPT: usize = 2 * crate::config::WARMUP_STEPS;
 
 /// Stretches of time in which the others of a thread are counted together.
 const STRETCHES: usize = 64;
+
+/// Users' phases that these tell apart.
+const CUSTOM_PHASES: usize = 64;
 
 /// One outermost section. The order of records is that of (start, ids).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,11 +114,6 @@ accumulate!(BetweenTime { merge: durations, beside; sum: exposed_ns, of_others_n
 /// Sums by phase.
 pub(crate) type BetweenSums = PhaseMap<BetweenTime>;
 
-/// Adds one section to sums.
-fn add(sums: &mut BetweenSums, record: &BetweenRecord, custom_phases: usize) {
-    add_part(sums, record, record.duration_ns(), custom_phases);
-}
-
 /// Adds so much of one section to sums: as large a part of the time exposed in it.
 pub(crate) fn add_part(sums: &mut BetweenSums, record: &BetweenRecord, part_ns: u64, custom_phases: usize) {
     let mut own = BetweenTime::default();
@@ -167,18 +167,10 @@ pub(crate) struct BetweenAcc {
     /// Of the others the latest, sorted; at most [`KEPT`].
     pub(crate) late: VecDeque<BetweenRecord>,
     /// All others.
-    pub(crate) folded: BetweenBuckets,
+    pub(crate) folded: TimeBuckets<BetweenBucket, STRETCHES>,
 }
 
-/// Sections that are not kept singly, by stretches of time: those of one begin in so many nanoseconds, a power of two, the
-/// smallest for which there are no more than [`STRETCHES`].
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct BetweenBuckets {
-    shift: u32,
-    by_start: BTreeMap<u64, BetweenBucket>,
-}
-
-/// Sections that begin in one stretch of time.
+/// Sections that are not kept singly, by the stretch of time in which they begin.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct BetweenBucket {
     /// The earliest start.
@@ -188,73 +180,33 @@ pub(crate) struct BetweenBucket {
     pub(crate) sums: BetweenSums,
 }
 
-impl BetweenBuckets {
-    /// All of them, by time.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &BetweenBucket> {
-        self.by_start.values()
+impl Default for BetweenBucket {
+    fn default() -> Self {
+        Self { first_ns: u64::MAX, last_ns: 0, sums: BetweenSums::default() }
     }
+}
 
-    fn add(&mut self, record: &BetweenRecord, custom_phases: usize) {
-        let mut sums = BetweenSums::default();
-        add(&mut sums, record, custom_phases);
-        let stretch = BetweenBucket { first_ns: record.start_ns, last_ns: record.end_ns, sums };
-        self.put(record.start_ns >> self.shift, stretch, custom_phases);
-        self.coarsen(self.shift, custom_phases);
-    }
-
-    fn merge(&mut self, other: &Self, custom_phases: usize) {
-        // More bits than there are would be damage.
-        self.coarsen(other.shift.min(u64::BITS - 1), custom_phases);
-        let by = self.shift.saturating_sub(other.shift);
-        for (&start, stretch) in &other.by_start {
-            self.put(start >> by, stretch.clone(), custom_phases);
-        }
-        self.coarsen(self.shift, custom_phases);
-    }
-
-    fn put(&mut self, start: u64, stretch: BetweenBucket, custom_phases: usize) {
-        match self.by_start.get_mut(&start) {
-            Some(mine) => {
-                mine.first_ns = mine.first_ns.min(stretch.first_ns);
-                mine.last_ns = mine.last_ns.max(stretch.last_ns);
-                mine.sums.merge(&stretch.sums, custom_phases);
-            }
-            None => drop(self.by_start.insert(start, stretch)),
-        }
-    }
-
-    /// Makes stretches as long as 2 to the power of `shift`, or longer until few enough are left.
-    fn coarsen(&mut self, shift: u32, custom_phases: usize) {
-        while self.shift < shift || self.by_start.len() > STRETCHES {
-            let by = shift.saturating_sub(self.shift).max(1);
-            self.shift += by;
-            for (start, stretch) in std::mem::take(&mut self.by_start) {
-                self.put(start >> by, stretch, custom_phases);
-            }
-        }
+impl Merge for BetweenBucket {
+    fn absorb(&mut self, other: &Self) {
+        self.first_ns = self.first_ns.min(other.first_ns);
+        self.last_ns = self.last_ns.max(other.last_ns);
+        self.sums.merge(&other.sums, CUSTOM_PHASES);
     }
 }
 
 impl BetweenAcc {
-    fn add(&mut self, record: BetweenRecord, custom_phases: usize) {
-        let Some(record) = self.keep(record) else { return };
+    fn add(&mut self, record: BetweenRecord) {
+        let Some(record) = keep_sorted(&mut self.kept, record, KEPT) else { return };
         let at = self.late.partition_point(|late| *late < record);
         self.late.insert(at, record);
         while self.late.len() > KEPT {
             if let Some(first) = self.late.pop_front() {
-                self.folded.add(&first, custom_phases);
+                let mut sums = BetweenSums::default();
+                add_part(&mut sums, &first, first.duration_ns(), CUSTOM_PHASES);
+                let (first_ns, last_ns) = (first.start_ns, first.end_ns);
+                self.folded.add(first_ns, &BetweenBucket { first_ns, last_ns, sums });
             }
         }
-    }
-
-    /// Keeps a record if it is one of the earliest. Gives the one that is none of them.
-    fn keep(&mut self, record: BetweenRecord) -> Option<BetweenRecord> {
-        if self.kept.len() >= KEPT && self.kept.last().is_some_and(|last| *last <= record) {
-            return Some(record);
-        }
-        let at = self.kept.partition_point(|kept| *kept < record);
-        self.kept.insert(at, record);
-        if self.kept.len() > KEPT { self.kept.pop() } else { None }
     }
 
     /// Those that are kept singly.
@@ -276,8 +228,8 @@ pub(crate) struct BetweenSteps {
 
 impl BetweenSteps {
     /// Adds one section of a thread.
-    pub(crate) fn add(&mut self, thread: Option<i64>, record: BetweenRecord, threads: usize, customs: usize) {
-        self.threads.entry(thread).or_default().add(record, customs);
+    pub(crate) fn add(&mut self, thread: Option<i64>, record: BetweenRecord, threads: usize) {
+        self.threads.entry(thread).or_default().add(record);
         self.is_cut |= keep_smallest(&mut self.threads, threads);
     }
 
@@ -295,11 +247,11 @@ impl BetweenSteps {
     }
 
     /// Adds everything of `other`.
-    pub(crate) fn merge(&mut self, other: &Self, threads: usize, customs: usize) {
+    pub(crate) fn merge(&mut self, other: &Self, threads: usize) {
         for (&thread, theirs) in &other.threads {
             let mine = self.threads.entry(thread).or_default();
-            mine.folded.merge(&theirs.folded, customs);
-            theirs.singly().for_each(|record| mine.add(record.clone(), customs));
+            mine.folded.absorb(&theirs.folded);
+            theirs.singly().for_each(|record| mine.add(record.clone()));
         }
         self.driving.extend(other.driving.keys().map(|&thread| (thread, ())));
         self.waits.absorb(&other.waits);

@@ -66,7 +66,7 @@ impl BetweenSteps {
         for (_, outside) in acc.outside.threads.iter().filter(|(thread, _)| driving(thread)) {
             let is_inside =
                 |of: &&BetweenBucket| of.last_ns > window.first_ns && of.first_ns < window.last_ns;
-            let folded = outside.folded.iter().filter(is_inside);
+            let folded = outside.folded.iter().map(|(_, bucket)| bucket).filter(is_inside);
             folded.for_each(|stretch| others.merge(&stretch.sums, customs));
             for record in outside.singly() {
                 let inside_ns = window.inside_ns(record);
@@ -145,6 +145,11 @@ impl BetweenSteps {
                 None => 0,
             };
         }
+    }
+
+    /// Whether words of users were counted together.
+    pub(crate) fn are_phases_folded(&self) -> bool {
+        self.sums.is_folded()
     }
 
     /// Whether any section has a phase.

@@ -3,6 +3,7 @@
 pub(crate) mod accumulator;
 pub(crate) mod apart;
 pub(crate) mod finish;
+pub(crate) mod observe;
 mod pauses;
 pub(crate) mod step_times;
 

@@ -8,28 +8,24 @@ use stepscope_core::{Mode, Phase};
 use crate::accumulate::saturate::saturate;
 use crate::accumulate::step_series::numbers;
 use crate::changepoints::{Change, changes};
+use crate::context::Context;
 use crate::phases::phase_point::PhasePoint as PhasePointAcc;
 use crate::phases::section_time::id_of;
 use crate::run::RunAcc;
-use crate::steps::finish::Steady;
 use crate::steps::numbering::Numbering;
 use crate::summary::{
-    ChangeCause, ChangeKind, ChangeSection, Coverage, PhaseName, PhasePoint, PhaseSeries, SectionRow,
-    SeriesPoint, StepChange, StepSeries,
+    ChangeCause, ChangeKind, ChangeSection, PhaseName, PhasePoint, PhaseSeries, SectionRow, SeriesPoint,
+    StepChange, StepSeries,
 };
 
 /// The changes of every mode; none where only a part of the steps was read, which need not be alike.
-pub(crate) fn of(
-    steps: &Steady<'_>,
-    coverage: &Coverage,
-    series: &[StepSeries],
-    phases: &[PhaseSeries],
-    (run, sections): (&RunAcc, &[SectionRow]),
-) -> Vec<StepChange> {
-    if coverage.partly_read().is_some() {
+pub(crate) fn of(context: &Context<'_>, sections: &[SectionRow]) -> Vec<StepChange> {
+    let steps = &context.steps;
+    if context.coverage.partly_read().is_some() {
         return Vec::new();
     }
-    series
+    context
+        .series
         .iter()
         .filter(|series| steps.numbers.tell_apart(series.mode))
         .flat_map(|series| {
@@ -41,8 +37,9 @@ pub(crate) fn of(
             if found.is_empty() {
                 return Vec::new();
             }
-            let phases = phases.iter().find(|row| row.mode == series.mode);
-            let section_time = Sections::of(run, steps.numbers.of_mode(series.mode), series.mode, sections);
+            let phases = context.phase_series.iter().find(|row| row.mode == series.mode);
+            let section_time =
+                Sections::of(context.run, steps.numbers.of_mode(series.mode), series.mode, sections);
             found.iter().filter_map(|change| row(series, &points, phases, &section_time, change)).collect()
         })
         .collect()

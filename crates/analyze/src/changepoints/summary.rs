@@ -24,7 +24,7 @@ pub enum ChangeKind {
 pub struct StepChange {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
     pub mode: Mode,
     /// How.
     pub kind: ChangeKind,

@@ -1,40 +1,8 @@
-//! The critical path through one tree of spans, in integer nanoseconds: who held up the end of the window at
-//! each of its moments. Only time is attributed here; which spans take part, on which thread they ran and what
-//! is summed of the result is decided by the fold.
-//!
-//! From the window's end backwards: at each point the child that ended last, but not after the point, held up
-//! what came then, so the path goes through it from its end to its start and on from there; where no child is
-//! left, the span held itself up. So the pieces of a walk are exactly the window, without gap or overlap.
-//!
-//! - Of children with the same end the one that started last is taken, then the one with the larger id. A child
-//!   that ends where the next begins is on the path with it (`<=`).
-//! - What reaches beyond its parent is cut to it; what lies outside of it takes no part.
-//! - The path goes from a child back to its own parent only, so that chains running side by side under one
-//!   parent do not adopt each other's children.
-//! - [`Member::is_detached`] children are never waited for, so neither they nor what they caused is on the path.
-//! - A child that began as soon as its thread was free had waited for what held the thread until then, whoever caused
-//!   that: between them passed less than 1 % of the parent's duration, and less than 10 % of what had held it, since
-//!   threads that are free most of the time have often just been used as well. Of children of one parent the order of their
-//!   ends decides, but for a detached one, and where the path comes from a wait for the child out of another member.
-//! - A child that began on another thread of its process while its parent's own thread was in a child of it, the last begun
-//!   there, was begun from out of that one: what of that came before is on the path, and of sections in it that went on, too.
-//! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
-//!   path, and the child before, between and after them. Where its [`RunInterval`]s are known, only those that ran between two
-//!   of them, on the thread of the later one; other suspended siblings too, in their own stints.
-//! - A section that [awaits](Member::awaits) another one was held up by that one: until it ended or, where it went on after
-//!   it had handed over what was waited for, to the end of the wait. Before that
-//!   began, by what came before it in the sections around it, up to one that is around both, and on its thread, or,
-//!   where threads are not known, by the one before it of the same parent. Where these began before the wait, they are on
-//!   the path back to where they began: what ran beside them until then could have taken longer. What the path is inside
-//!   of already is not awaited again, so that those who wait for each other end the walk.
-//! - Clocks disagree a little, and times are rounded: a child that ends within 1 % of the parent's duration after the next
-//!   one's start, with nothing else beginning or ending in between, came before it all the same; it is moved back by the
-//!   overlap. (The rule of the CRISP tool, whose exclusive times are these pieces' lengths.) Not where they are known to
-//!   have run side by side: on two threads of one process, or suspended.
-//!
-//! Each of these is an [`Edge`].
+//! The critical path through one tree of spans, in integer nanoseconds: who held up the end of the window at each of its
+//! moments. From the window's end backwards, at each point through the child that ended last, but not after the point; where
+//! none is left, the span held itself up. So the pieces of a walk are exactly the window. ARCHITECTURE.md has all rules.
+//! Only time is attributed here; `observe` decides which spans take part, and what is summed of the result.
 
-pub(crate) mod edge;
 pub(crate) mod finish;
 pub(crate) mod linked;
 pub(crate) mod member;
@@ -44,17 +12,17 @@ pub(crate) mod state;
 pub(crate) mod summary;
 pub(crate) mod sums;
 pub(crate) mod thread_occupancy;
+pub(crate) mod waiting;
 
 use std::cmp::Reverse;
 
-pub use edge::Edge;
 pub use member::{Member, NO_PARENT, Piece, Standing};
 use member::{is_around, is_inside_on, run_side_by_side};
 pub use run_intervals::RunInterval;
 use state::{Candidate, Frame, Held, Open, Way, candidate};
 use thread_occupancy::ThreadOccupancy;
 
-pub(crate) use linked::{LINKS, Linked, Made, PIECES, Piece as LinkedPiece, Waited};
+pub(crate) use linked::{Linked, Waited};
 pub(crate) use sums::{CriticalAcc, TRACES, WINDOWS, WindowSums};
 
 /// The part of its parent's duration by which a child may overlap the next that it came before, and for which a thread
@@ -89,21 +57,9 @@ pub struct Walk {
     free: Vec<run_intervals::Time>,
     /// How many more members may be walked for a second time.
     returns: usize,
-    /// The kind of edge that is not followed.
-    without: Option<Edge>,
 }
 
 impl Walk {
-    /// A walk that does not follow one kind of edge.
-    #[must_use]
-    pub fn without(edge: Edge) -> Self {
-        Self { without: Some(edge), ..Self::default() }
-    }
-
-    fn follows(&self, edge: Edge) -> bool {
-        self.without != Some(edge)
-    }
-
     /// As [`run`](Self::run), where of some suspended members all stints are known: sorted by member and start.
     pub fn run_with(
         &mut self,
@@ -113,9 +69,7 @@ impl Walk {
         pieces: &mut Vec<Piece>,
         standing: &mut Vec<Standing>,
     ) {
-        if self.follows(Edge::Polls) {
-            self.run_intervals.extend_from_slice(run_intervals);
-        }
+        self.run_intervals.extend_from_slice(run_intervals);
         self.run(members, root, pieces, standing);
         self.run_intervals.clear();
     }
@@ -279,8 +233,7 @@ impl Walk {
             let is_before = held.is_some()
                 || !is_left
                     && open.next.is_none_or(|next| {
-                        let is_next = child.end_ns <= next.start_ns && self.follows(Edge::Order);
-                        is_next || self.skewed(members, &child, &next, open)
+                        child.end_ns <= next.start_ns || self.skewed(members, &child, &next, open)
                     });
             if !is_before {
                 if child.is_guest {
@@ -340,17 +293,10 @@ impl Walk {
 
     /// The children of a member that take part, and its guests, cut to it, those that ended last first. They are kept from an index on.
     fn gather(&mut self, members: &[Member], frame: &Frame, from: usize) {
-        if !self.follows(Edge::Child) {
-            return;
-        }
         let fits = |child: &Candidate| !frame.is_part || child.end_ns <= frame.end_ns;
         let cut = |child: Candidate| child.within(frame.start_ns, frame.end_ns).filter(|_| fits(&child));
-        let parent =
-            members.get(frame.member as usize).filter(|_| frame.is_part && self.follows(Edge::Begun));
-        let at = frame.member as usize;
-        let range = self.firsts.get(at).zip(self.firsts.get(at + 1));
-        let Some((&first, &last)) = range else { return };
-        for &index in self.children.get(first as usize..last as usize).unwrap_or_default() {
+        let parent = members.get(frame.member as usize).filter(|_| frame.is_part);
+        for &index in children_of(&self.firsts, &self.children, frame.member) {
             let Some(child) = members.get(index as usize).filter(|child| !child.is_detached) else {
                 continue;
             };
@@ -381,7 +327,7 @@ impl Walk {
     ) -> (u32, u32) {
         let first = self.guests.len() as u32;
         let Some(own) = members.get(child.member as usize) else { return (0, 0) };
-        if own.is_suspended && own.thread.is_some() && self.follows(Edge::Suspended) {
+        if own.is_suspended && own.thread.is_some() {
             self.invite_siblings(members, own, child, open, moved_ns);
         }
         let awaited = self.awaited(members, child.member, own);
@@ -392,10 +338,10 @@ impl Walk {
     /// What of the section that `own`, at `index`, waited for it can have waited for: nothing after its own end, nor
     /// anything inside of which the path is already.
     fn awaited(&self, members: &[Member], index: u32, own: &Member) -> Option<Candidate> {
-        let awaited = members.get(own.awaits as usize).filter(|_| self.follows(Edge::Link))?;
+        let awaited = members.get(own.awaits as usize)?;
         let is_inside = own.awaits == index || self.inside.get(own.awaits as usize) != Some(&0);
         let goes_on = awaited.end_ns > own.end_ns;
-        let is_meanwhile = awaited.start_ns < own.end_ns && self.follows(Edge::HandOver);
+        let is_meanwhile = awaited.start_ns < own.end_ns;
         let whole = candidate(awaited, own.awaits);
         (!is_inside && (!goes_on || is_meanwhile)).then(|| Candidate {
             end_ns: whole.end_ns.min(own.end_ns),
@@ -458,8 +404,7 @@ impl Walk {
         }
         let Candidate { is_guest, is_awaited, .. } = *child;
         let before = self.before(members, open, child, own);
-        let around = Some(child).filter(|child| child.is_awaited && self.follows(Edge::Before));
-        let around = around.and_then(|_| around_alone(members, own, open.frame.member));
+        let around = is_awaited.then(|| around_alone(members, own, open.frame.member)).flatten();
         let moved_ns = own.start_ns.saturating_sub(start_ns);
         let cut = |held: Candidate| held.moved(moved_ns).within(open.frame.start_ns, start_ns);
         let [before, around] = [before, around].map(|held| held.and_then(cut));
@@ -481,10 +426,7 @@ impl Walk {
         // that one's path.
         let is_elsewhere = match own.thread {
             Some(_) => (own.process, own.thread) != (parent.process, parent.thread),
-            None => {
-                let is_guest = child.is_guest && self.follows(Edge::Before);
-                is_guest && is_around(members, own.parent, frame.member)
-            }
+            None => child.is_guest && is_around(members, own.parent, frame.member),
         };
         if !is_elsewhere {
             return None;
@@ -492,13 +434,7 @@ impl Walk {
         let is_child = own.parent == frame.member;
         match self.had_thread(members, &frame, own) {
             // Children of the same parent are candidates already, but for those of a parent elsewhere.
-            Some((_, held))
-                if held.parent == own.parent
-                    && !held.is_detached
-                    && (is_child || !self.follows(Edge::Before)) =>
-            {
-                None
-            }
+            Some((_, held)) if held.parent == own.parent && !held.is_detached && is_child => None,
             Some((index, held)) => Some(candidate(held, index)),
             None if is_child && (!child.is_guest || child.is_awaited) => {
                 self.beginner(members, open, parent, own)
@@ -514,9 +450,6 @@ impl Walk {
         frame: &Frame,
         own: &Member,
     ) -> Option<(u32, &'a Member)> {
-        if !self.follows(Edge::SameThread) {
-            return None;
-        }
         let index = self.holders.before(members, own)?;
         let held = members.get(index as usize)?;
         let idle_ns = own.start_ns - held.end_ns;
@@ -534,7 +467,7 @@ impl Walk {
         own: &Member,
     ) -> Option<Candidate> {
         // One whose thread is not known may be on its parent's.
-        if own.thread.is_none() || own.process != parent.process || !self.follows(Edge::Begun) {
+        if own.thread.is_none() || own.process != parent.process {
             return None;
         }
         if !open.is_own_read {
@@ -549,10 +482,7 @@ impl Walk {
     }
 
     fn read_own(&mut self, members: &[Member], open: &mut Open, parent: &Member) {
-        let at = open.frame.member as usize;
-        let range = self.firsts.get(at).zip(self.firsts.get(at + 1));
-        let Some((&first, &last)) = range else { return };
-        for &child in self.children.get(first as usize..last as usize).unwrap_or_default() {
+        for &child in children_of(&self.firsts, &self.children, open.frame.member) {
             let Some(member) = members.get(child as usize) else { continue };
             if is_inside_on(parent, member) {
                 self.own.push((member.start_ns, member.id, child));
@@ -565,9 +495,6 @@ impl Walk {
 
     /// Whether `child` came before `next` although it seems to end after its start.
     fn skewed(&mut self, members: &[Member], child: &Candidate, next: &Candidate, open: &mut Open) -> bool {
-        if !self.follows(Edge::Clocks) {
-            return false;
-        }
         let overlap_ns = child.end_ns.saturating_sub(next.start_ns);
         let may_be = overlap_ns > 0
             && child.end_ns < next.end_ns
@@ -596,6 +523,12 @@ impl Walk {
             - candidates.partition_point(|child| child.end_ns > end_ns);
         begun + ended
     }
+}
+
+/// The children of a member, as [`Walk`] sorts them.
+fn children_of<'a>(firsts: &[u32], children: &'a [u32], member: u32) -> &'a [u32] {
+    let range = firsts.get(member as usize).zip(firsts.get(member as usize + 1));
+    range.and_then(|(&first, &last)| children.get(first as usize..last as usize)).unwrap_or_default()
 }
 
 /// What of the section around `own` came before it, unless that is around `inner` as well.

@@ -13,8 +13,8 @@ pub struct CriticalPath {
     /// `step`, or `trace` where the program has no steps.
     pub window: &'static str,
     /// Mode of the steps; absent where there are none.
-    #[serde(serialize_with = "mode")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::report::schema::Word<Mode>>"))]
+    #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Word<Mode>>"))]
     pub mode: Option<Mode>,
     /// Windows whose every span was read, warm-up included.
     pub windows: u64,
@@ -48,10 +48,6 @@ pub struct ThroughBatches {
     pub making_ns: u64,
     /// Whether every such wait was followed. Otherwise the 1,024 traces that were drawn stand for all.
     pub is_exact: bool,
-}
-
-fn mode<S: serde::Serializer>(mode: &Option<Mode>, serializer: S) -> Result<S::Ok, S::Error> {
-    mode.map(Mode::as_str).serialize(serializer)
 }
 
 /// A section's part in the critical paths.

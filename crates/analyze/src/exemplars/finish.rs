@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
+use crate::context::Context;
 use crate::exemplars::{Exemplars, NO_PARENT};
-use crate::run::RunAcc;
-use crate::steps::finish::Steady;
 use crate::steps::slowest::slow_step;
 use crate::steps::steady::SteadySteps;
 use crate::steps::{StepRecord, hexadecimal};
 use crate::summary::{
     Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane, ModeSummary,
-    PeriodicSteps,
 };
 
 /// Slow steps that are shown.
@@ -20,12 +18,8 @@ const SLOWEST: usize = 4;
 
 /// The examples of every mode: the first in their order, then the median one, then the slowest; where some are periodic,
 /// these without them, and the slowest periodic one.
-pub(crate) fn of(
-    run: &RunAcc,
-    steady: &Steady<'_>,
-    modes: &[ModeSummary],
-    periodic: &[PeriodicSteps],
-) -> Vec<Example> {
+pub(crate) fn of(context: &Context<'_>, modes: &[ModeSummary]) -> Vec<Example> {
+    let Context { run, steps: steady, periodic, .. } = context;
     modes
         .iter()
         .filter_map(|mode| Some((mode, run.examples.get(mode.mode as usize)?)))
@@ -62,17 +56,17 @@ fn of_mode(
         Some((_, roles)) => roles.push(role),
         None => shown.push((step, vec![role])),
     };
-    let warm: BTreeMap<&StepRecord, bool> = kept.kept.keys().map(|step| (step, is_warmup(step))).collect();
+    let warm: BTreeMap<&StepRecord, bool> = kept.steps().map(|step| (step, is_warmup(step))).collect();
     let is_steady = |step: &StepRecord| !warm.get(step).copied().unwrap_or(false);
-    for step in kept.kept.keys().take(crate::exemplars::FIRST) {
+    for step in kept.steps().take(crate::exemplars::FIRST) {
         show(step, ExampleRole::First);
     }
     if let Some(median_ns) = mode.steady.p50 {
-        let steady = kept.kept.keys().filter(|step| is_steady(step));
+        let steady = kept.steps().filter(|step| is_steady(step));
         let nearest = steady.min_by_key(|&step| (step.duration_ns().abs_diff(median_ns), step));
         nearest.into_iter().for_each(|step| show(step, ExampleRole::Median));
     }
-    let mut slowest: Vec<&StepRecord> = kept.kept.keys().collect();
+    let mut slowest: Vec<&StepRecord> = kept.steps().collect();
     if let Some(is_periodic) = is_periodic {
         // Those that are listed: which of the others that are kept are slow is chance.
         let listed = mode
@@ -95,7 +89,7 @@ fn of_mode(
         show(step, ExampleRole::Slowest);
     }
     let row = |(step, roles): (&StepRecord, _)| {
-        kept.kept.get(step).map(|example| example_of(mode.mode, step, !is_steady(step), roles, example))
+        kept.get(step).map(|example| example_of(mode.mode, step, !is_steady(step), roles, example))
     };
     shown.into_iter().filter_map(row).collect()
 }

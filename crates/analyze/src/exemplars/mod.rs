@@ -2,19 +2,20 @@
 //! which the one nearest to the median is taken at the end. Of each class of step numbers ([`crate::accumulate::residue_classes`]) the slowest
 //! is kept as well, so that what is slow every so often does not crowd out the rest. Which they are depends on the set
 //! of steps only: each of the rules keeps so many of the smallest by its own order, and a step stays while any rule
-//! keeps it. How one is cut out of a trace is in the fold; what is said about it in the end, in `finish`.
+//! keeps it. How one is cut out of a trace is in `observe`; what is said about it in the end, in `finish`.
 
 pub(crate) mod finish;
 pub(crate) mod observe;
 pub(crate) mod summary;
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::{TraceId, mix};
 
 use crate::accumulate::residue_classes::{self, Moduli};
+use crate::accumulate::smallest::{Place, Smallest};
 use crate::config::{EXAMPLE_BYTES, EXAMPLE_SPANS};
 use crate::phases::PhaseKey;
 use crate::steps::StepRecord;
@@ -130,126 +131,73 @@ pub(crate) fn text_of(phase: &PhaseKey) -> usize {
 /// The steps kept of one mode.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Exemplars {
-    /// By the order of steps.
-    pub(crate) kept: BTreeMap<StepRecord, Example>,
-    /// Absent while there is room.
+    pub(crate) kept: BTreeMap<Id, (StepRecord, Example)>,
+    /// What keeps them, in the order of tables: as the first, as the slowest, as the sample, and by class.
     #[serde(skip)]
-    bar: Option<Bar>,
+    tables: Smallest<(u64, Id)>,
 }
 
-/// The last that each rule keeps: a step beyond all of them is not looked at any closer.
-#[derive(Debug, Clone)]
-struct Bar {
-    /// Number and start.
-    first: (Option<u64>, u64),
-    duration_ns: u64,
-    draw: u64,
-    /// Of the slowest step of each class; absent where there is none.
-    classes: Vec<Option<u64>>,
+/// Which step it is, in the order of steps.
+type Id = (u64, Option<u64>, TraceId, u64);
+
+const fn id(step: &StepRecord) -> Id {
+    (step.start_ns, step.step, step.trace, step.span)
 }
 
-impl Bar {
-    /// Whether the slowest step of each class of a number is slower.
-    fn is_slower(&self, number: Option<u64>, duration_ns: u64) -> bool {
-        let bar = |at: usize| self.classes.get(at).copied().flatten();
-        number.is_none_or(|number| {
-            residue_classes::classes(CLASSES, number).all(|at| bar(at).is_some_and(|bar| duration_ns < bar))
-        })
-    }
+/// Where a step goes.
+fn places(step: &StepRecord) -> impl Iterator<Item = Place<(u64, Id)>> {
+    let id = id(step);
+    // Slower ones first.
+    let slowness = u64::MAX - step.duration_ns();
+    let classes = step.step.into_iter().flat_map(|number| residue_classes::classes(CLASSES, number));
+    let rules = [(0, FIRST, 0), (1, SLOWEST, slowness), (2, SAMPLE, draw(step))];
+    let all = rules.into_iter().chain(classes.map(move |at| (3 + at, 1, slowness)));
+    all.map(move |(at, bound, order)| (at, bound, (order, id)))
 }
 
 impl Exemplars {
     /// Whether a step would be kept, of what was seen so far.
     pub(crate) fn wants(&self, step: &StepRecord) -> bool {
-        let is_beyond = |bar: &Bar| {
-            step.duration_ns() < bar.duration_ns
-                && (step.step, step.start_ns) > bar.first
-                && draw(step) > bar.draw
-                && bar.is_slower(step.step, step.duration_ns())
-        };
-        if self.bar.as_ref().is_some_and(is_beyond) {
-            return false;
-        }
-        let (slow, draw) = (slowness(step), draw(step));
-        let (mut earlier, mut slower, mut drawn) = (0, 0, 0);
-        // By modulus, whether a slower one of the same class is there.
-        let mut is_below = [step.step.is_none(); CLASSES.len()];
-        for other in self.kept.keys() {
-            earlier += usize::from(other < step);
-            let is_slower = (slowness(other), other) < (slow, step);
-            slower += usize::from(is_slower);
-            if let Some((number, other)) = step.step.zip(other.step).filter(|_| is_slower) {
-                let both =
-                    residue_classes::classes(CLASSES, number).zip(residue_classes::classes(CLASSES, other));
-                is_below.iter_mut().zip(both).for_each(|(is_below, (mine, its))| *is_below |= mine == its);
-            }
-            drawn += usize::from((crate::exemplars::draw(other), other) < (draw, step));
-        }
-        step.is_whole && (earlier < FIRST || slower < SLOWEST || drawn < SAMPLE || is_below.contains(&false))
+        step.is_whole && self.tables.admits(places(step))
+    }
+
+    /// The steps, in their order.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &StepRecord> {
+        self.kept.values().map(|(step, _)| step)
+    }
+
+    /// A step with its spans.
+    pub(crate) fn get(&self, step: &StepRecord) -> Option<&Example> {
+        self.kept.get(&id(step)).map(|(_, example)| example)
     }
 
     /// Adds a step.
     pub(crate) fn add(&mut self, step: &StepRecord, example: Example) {
-        match self.kept.get_mut(step) {
+        let new = (step.clone(), example);
+        match self.kept.entry(id(step)) {
             // The same step twice, differently: whichever is the smaller, so that order does not matter.
-            Some(mine) if *mine > example => *mine = example,
-            Some(_) => {}
-            None => {
-                self.kept.insert(step.clone(), example);
-                self.enforce();
+            Entry::Occupied(mut mine) if *mine.get() > new => drop(mine.insert(new)),
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => {
+                place.insert(new);
+                for (_, gone) in self.tables.add(places(step)) {
+                    let holds = |(step, _): &(StepRecord, Example)| self.tables.holds(places(step));
+                    if !self.kept.get(&gone).is_some_and(holds) {
+                        self.kept.remove(&gone);
+                    }
+                }
             }
         }
     }
 
     /// Adds every step of `other`.
     pub(crate) fn merge(&mut self, other: &Self) {
-        for (step, example) in other.kept.iter().filter(|(_, example)| example.is_bounded()) {
+        for (step, example) in other.kept.values().filter(|(_, example)| example.is_bounded()) {
             if self.wants(step) {
                 self.add(step, example.clone());
             }
         }
     }
-
-    fn enforce(&mut self) {
-        if self.kept.len() <= FIRST.min(SLOWEST).min(SAMPLE) {
-            return;
-        }
-        let mut slow: Vec<_> = self.kept.keys().map(|step| (slowness(step), step)).collect();
-        let mut drawn: Vec<_> = self.kept.keys().map(|step| (draw(step), step)).collect();
-        slow.sort_unstable();
-        drawn.sort_unstable();
-        let mut classes: Vec<Option<&StepRecord>> = vec![None; residue_classes::count(CLASSES)];
-        for (_, step) in &slow {
-            for at in step.step.into_iter().flat_map(|number| residue_classes::classes(CLASSES, number)) {
-                if let Some(class) = classes.get_mut(at) {
-                    class.get_or_insert(step);
-                }
-            }
-        }
-        self.bar = (|| {
-            let first = self.kept.keys().nth(FIRST - 1)?;
-            let (Reverse(duration_ns), _) = slow.get(SLOWEST - 1)?;
-            Some(Bar {
-                first: (first.step, first.start_ns),
-                duration_ns: *duration_ns,
-                draw: drawn.get(SAMPLE - 1)?.0,
-                classes: classes.iter().map(|step| step.map(StepRecord::duration_ns)).collect(),
-            })
-        })();
-        let mut stay: Vec<&StepRecord> = self.kept.keys().take(FIRST).collect();
-        stay.extend(slow.into_iter().take(SLOWEST).map(|(_, step)| step));
-        stay.extend(classes.into_iter().flatten());
-        stay.extend(drawn.into_iter().take(SAMPLE).map(|(_, step)| step));
-        let gone: Vec<StepRecord> = self.kept.keys().filter(|step| !stay.contains(step)).cloned().collect();
-        for step in gone {
-            self.kept.remove(&step);
-        }
-    }
-}
-
-/// Slower ones first.
-fn slowness(step: &StepRecord) -> Reverse<u64> {
-    Reverse(step.duration_ns())
 }
 
 /// The number by which the sample is drawn: of the trace and, since foreign ones may hold several steps, the span.

@@ -7,121 +7,108 @@ use stepscope_model::{Figure, Span, Trace};
 
 use crate::accumulate::saturate::saturate_signed;
 use crate::config::{EXAMPLE_BYTES, EXAMPLE_SPANS};
-use crate::critical_path::observe::running;
+use crate::critical_path::observe::Walks;
 use crate::exemplars::{
     Batch, Example, ExamplePiece, ExampleSpan, Lane, MAX_PIECES, NO_PARENT, RUN_BYTES, SPAN_BYTES, text_of,
 };
+use crate::run::Target;
 use crate::sections::paths::shorten;
-use crate::step_view::Fold;
-use crate::step_view::place::Node;
+use crate::step_view::group::Group;
+use crate::step_view::place::{Node, running};
+use crate::steps::StepRecord;
 
-/// Texts of an example, each once.
-#[derive(Default)]
-struct Names<'a> {
-    places: BTreeMap<&'a str, u32>,
-    names: Vec<Box<str>>,
-}
-
-impl<'a> Names<'a> {
-    fn place(&mut self, name: &'a str) -> u32 {
-        *self.places.entry(name).or_insert_with(|| {
-            self.names.push(name.into());
-            (self.names.len() - 1) as u32
-        })
+/// Keeps a step with its spans, where it is one that is kept.
+pub(crate) fn observe(group: &Group<'_>, step: &StepRecord, walks: &mut Walks, target: &mut Target<'_>) {
+    let kept = group.mode.and_then(|mode| target.run.examples.get_mut(mode as usize));
+    if let Some(kept) = kept.filter(|kept| kept.wants(step)) {
+        kept.add(step, example(group, walks));
     }
 }
 
-impl Fold {
-    /// The step whose spans are the members.
-    pub(crate) fn example(&mut self, trace: &Trace, window: &Node) -> Example {
-        let anchor = window.anchor;
-        self.walk(trace, anchor);
-        let kept = self.longest(trace, anchor);
-        let places: BTreeMap<u32, u32> = kept.iter().copied().zip(0..).collect();
-        let mut around = Around { known: places.clone(), anchor };
-        let mut example = Example {
-            spans_in_step: self.members.len() as u64,
-            names: Vec::new(),
-            lanes: Vec::new(),
-            spans: Vec::with_capacity(kept.len()),
-            pieces: Vec::new(),
-        };
-        let mut names = Names::default();
-        let mut lanes: BTreeMap<(Option<i64>, u32), u32> = BTreeMap::new();
-        for &index in &kept {
-            let Some((span, node)) = self.member(trace, index) else { continue };
-            let thread_name = shorten(trace.text(span.thread_name));
-            let lane = *lanes.entry((node.thread, span.process)).or_insert_with(|| {
-                example.lanes.push(Lane { thread: node.thread, name: "".into() });
-                (example.lanes.len() - 1) as u32
-            });
-            if let Some(lane) = example.lanes.get_mut(lane as usize).filter(|lane| lane.name.is_empty()) {
-                lane.name = thread_name.into();
-            }
-            example.spans.push(ExampleSpan {
-                name: names.place(shorten(trace.text(span.name))),
-                parent: if index == anchor { NO_PARENT } else { around.of(node.parent, &self.nodes) },
-                lane,
-                phase: self.slots.key(node.slot).clone(),
-                offset_ns: after(node.start_ns, window),
-                duration_ns: node.duration_ns(),
-                is_error: span.is_error,
-                batch: if index == anchor { None } else { batch(trace, span) },
-                running: running(trace, span)
-                    .iter()
-                    .map(|poll| (after(poll.start_ns, window), poll.end_ns.saturating_sub(poll.start_ns)))
-                    .collect(),
-            });
+fn example(group: &Group<'_>, walks: &mut Walks) -> Example {
+    let Group { view, window, anchor, .. } = *group;
+    walks.walk(group);
+    let kept = longest(group);
+    let mut around = Around { known: kept.iter().copied().zip(0..).collect(), anchor };
+    let mut example = Example {
+        spans_in_step: group.members.len() as u64,
+        names: Vec::new(),
+        lanes: Vec::new(),
+        spans: Vec::with_capacity(kept.len()),
+        pieces: Vec::new(),
+    };
+    let mut names: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut lanes: BTreeMap<(Option<i64>, u32), u32> = BTreeMap::new();
+    for &index in &kept {
+        let Some((span, node)) = view.get(index) else { continue };
+        let name = shorten(view.trace.text(span.name));
+        let name = *names.entry(name).or_insert_with(|| {
+            example.names.push(name.into());
+            (example.names.len() - 1) as u32
+        });
+        let thread_name = shorten(view.trace.text(span.thread_name));
+        let lane = *lanes.entry((node.thread, span.process)).or_insert_with(|| {
+            example.lanes.push(Lane { thread: node.thread, name: "".into() });
+            (example.lanes.len() - 1) as u32
+        });
+        if let Some(lane) = example.lanes.get_mut(lane as usize).filter(|lane| lane.name.is_empty()) {
+            lane.name = thread_name.into();
         }
-        example.names = names.names;
-        for piece in self.paths.pieces.iter().rev() {
-            let Some(&index) = self.members.get(piece.member as usize) else { continue };
-            let span = around.of(index, &self.nodes);
-            let length = piece.end_ns - piece.start_ns;
-            let offset_ns = piece.start_ns.saturating_sub(window.start_ns);
-            match example.pieces.last_mut() {
-                Some(last) if last.span == span => last.duration_ns += length,
-                _ => example.pieces.push(ExamplePiece { span, offset_ns, duration_ns: length }),
-            }
-        }
-        // Only pieces of spans that were left out can be so many.
-        if example.pieces.len() > MAX_PIECES {
-            example.pieces.clear();
-        }
-        example
+        let polls = running(view.trace, span).iter();
+        let running =
+            polls.map(|poll| (after(poll.start_ns, window), poll.end_ns.saturating_sub(poll.start_ns)));
+        example.spans.push(ExampleSpan {
+            name,
+            parent: if index == anchor { NO_PARENT } else { around.of(node.parent, view.nodes) },
+            lane,
+            phase: view.phases.key(node.slot).clone(),
+            offset_ns: after(node.start_ns, window),
+            duration_ns: node.duration_ns(),
+            is_error: span.is_error,
+            batch: if index == anchor { None } else { batch(view.trace, span) },
+            running: running.collect(),
+        });
     }
+    for piece in walks.pieces.iter().rev() {
+        let Some(&index) = group.members.get(piece.member as usize) else { continue };
+        let span = around.of(index, view.nodes);
+        let length = piece.end_ns - piece.start_ns;
+        let offset_ns = piece.start_ns.saturating_sub(window.start_ns);
+        match example.pieces.last_mut() {
+            Some(last) if last.span == span => last.duration_ns += length,
+            _ => example.pieces.push(ExamplePiece { span, offset_ns, duration_ns: length }),
+        }
+    }
+    // Only pieces of spans that were left out can be so many.
+    if example.pieces.len() > MAX_PIECES {
+        example.pieces.clear();
+    }
+    example
+}
 
-    /// A span of the trace in its place.
-    fn member<'a>(&self, trace: &'a Trace, index: u32) -> Option<(&'a Span, &Node)> {
-        Some((trace.spans.get(index as usize)?, self.nodes.get(index as usize)?))
+/// The longest members as far as the bounds allow, the anchor first, then in the order of the trace.
+fn longest(group: &Group<'_>) -> Vec<u32> {
+    let view = group.view;
+    let mut order: Vec<u32> = group.members.iter().copied().filter(|&index| index != group.anchor).collect();
+    let length = |index: u32| view.node(index).map_or(0, Node::duration_ns);
+    // Of equally long ones those that come first in the trace, which is sorted.
+    order.sort_by_key(|&index| (std::cmp::Reverse(length(index)), index));
+    let text = |text| shorten(view.trace.text(text)).len();
+    let texts = |(span, node): (&Span, &Node)| {
+        let words = text(span.name) + text(span.thread_name) + text_of(view.phases.key(node.slot));
+        words + running(view.trace, span).len() * RUN_BYTES
+    };
+    let mut bytes = 0usize;
+    let fits = |&index: &u32| {
+        bytes = bytes.saturating_add(SPAN_BYTES + view.get(index).map_or(0, texts));
+        bytes <= EXAMPLE_BYTES
+    };
+    let all = std::iter::once(group.anchor).chain(order).take(EXAMPLE_SPANS);
+    let mut kept: Vec<u32> = all.take_while(fits).collect();
+    if let Some(rest) = kept.get_mut(1..) {
+        rest.sort_unstable();
     }
-
-    /// The longest members as far as the bounds allow, the anchor first, then in the order of the trace.
-    fn longest(&self, trace: &Trace, anchor: u32) -> Vec<u32> {
-        let mut order: Vec<u32> = self.members.iter().copied().filter(|&index| index != anchor).collect();
-        let length = |index: u32| self.nodes.get(index as usize).map_or(0, Node::duration_ns);
-        // Of equally long ones those that come first in the trace, which is sorted.
-        order.sort_by_key(|&index| (std::cmp::Reverse(length(index)), index));
-        let mut bytes = 0usize;
-        let mut kept: Vec<u32> = std::iter::once(anchor)
-            .chain(order)
-            .take(EXAMPLE_SPANS)
-            .take_while(|&index| {
-                let texts = self.member(trace, index).map_or(0, |(span, node)| {
-                    let phase = text_of(self.slots.key(node.slot));
-                    let texts =
-                        shorten(trace.text(span.name)).len() + shorten(trace.text(span.thread_name)).len();
-                    texts + phase + running(trace, span).len() * RUN_BYTES
-                });
-                bytes = bytes.saturating_add(SPAN_BYTES + texts);
-                bytes <= EXAMPLE_BYTES
-            })
-            .collect();
-        if let Some(rest) = kept.get_mut(1..) {
-            rest.sort_unstable();
-        }
-        kept
-    }
+    kept
 }
 
 /// Finds the nearest span around one that is kept; what was found is remembered.

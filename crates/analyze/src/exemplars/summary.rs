@@ -43,7 +43,7 @@ impl ExampleRole {
 pub struct Example {
     /// Its mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
     pub mode: Mode,
     /// Why it is here, each reason once.
     pub roles: Vec<ExampleRole>,

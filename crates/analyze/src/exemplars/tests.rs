@@ -37,7 +37,7 @@ fn fold(steps: &[(u64, u64)]) -> Exemplars {
 }
 
 fn numbers(examples: &Exemplars) -> BTreeSet<u64> {
-    examples.kept.keys().filter_map(|step| step.step).collect()
+    examples.steps().filter_map(|step| step.step).collect()
 }
 
 /// The steps that must stay, from all of them at once.

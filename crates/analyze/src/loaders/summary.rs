@@ -156,7 +156,7 @@ impl LoaderRow {
 pub struct HeldUp {
     /// Mode of the steps; absent outside of steps.
     #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::report::schema::Word<Mode>>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Word<Mode>>"))]
     pub mode: Option<Mode>,
     /// Number of waits.
     pub waits: u64,

@@ -26,7 +26,7 @@ pub struct HeldSeries {
     /// Mode of the steps. What happened in no numbered step of this mode (loaders, sections between steps, steps of other
     /// modes) is at the step in which it ended, as exactly as points tell steps apart.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
     pub mode: Mode,
     /// As in [`StepSeries`](crate::summary::StepSeries).
     pub shift: u32,

@@ -64,16 +64,10 @@ impl fmt::Display for PartialError {
 
 impl std::error::Error for PartialError {}
 
-#[derive(Serialize)]
-struct WireRef<'a> {
+#[derive(Serialize, Deserialize)]
+struct Wire<R> {
     is_cut: bool,
-    runs: &'a BTreeMap<RunKey, RunAcc>,
-}
-
-#[derive(Deserialize)]
-struct Wire {
-    is_cut: bool,
-    runs: BTreeMap<RunKey, RunAcc>,
+    runs: R,
 }
 
 impl Partial {
@@ -85,7 +79,7 @@ impl Partial {
     pub fn to_bytes(&self) -> Result<Vec<u8>, PartialError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&PARTIAL_VERSION.to_le_bytes());
-        let wire = WireRef { is_cut: self.is_cut, runs: &self.runs };
+        let wire = Wire { is_cut: self.is_cut, runs: &self.runs };
         postcard::to_extend(&wire, bytes).map_err(|error| PartialError::Damaged(error.to_string()))
     }
 
@@ -104,7 +98,7 @@ impl Partial {
         if found > PARTIAL_VERSION {
             return Err(PartialError::TooNew { found, newest: PARTIAL_VERSION });
         }
-        let (wire, rest) = postcard::take_from_bytes::<Wire>(rest)
+        let (wire, rest) = postcard::take_from_bytes::<Wire<BTreeMap<RunKey, RunAcc>>>(rest)
             .map_err(|error| PartialError::Damaged(error.to_string()))?;
         if !rest.is_empty() {
             return Err(PartialError::Damaged(format!("{} bytes too many", rest.len())));

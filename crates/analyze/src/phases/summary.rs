@@ -53,7 +53,7 @@ impl fmt::Display for PhaseName {
 }
 
 #[cfg(feature = "schema")]
-crate::report::schema::string!(PhaseName, "A phase: one of stepscope's, or the user's own word.");
+crate::schema::string!(PhaseName, "A phase: one of stepscope's, or the user's own word.");
 
 impl Serialize for PhaseName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -3,11 +3,12 @@
 
 use stepscope_core::Phase;
 use stepscope_core::path::MAX_DEPTH;
-use stepscope_model::{Figure, Trace};
+use stepscope_model::Figure;
 
-use crate::critical_path::NO_PARENT;
-use crate::step_view::Fold;
+use crate::critical_path::{Member, NO_PARENT};
+use crate::step_view::StepView;
 use crate::step_view::forest;
+use crate::step_view::group::Group;
 use crate::step_view::phase_slots::{ABSENT, known};
 use crate::step_view::place::Node;
 
@@ -34,41 +35,37 @@ pub(crate) struct Worked {
     around: u32,
 }
 
-impl Fold {
-    /// Has sections of the driving thread, where they seem to have waited, await the last that ended meanwhile.
-    pub(crate) fn await_workers(&mut self, trace: &Trace, anchor: u32) {
-        let Self { paths, nodes, members, workers, .. } = self;
-        workers.clear();
-        let is_driving = |index: u32| nodes.get(index as usize).is_some_and(|node| node.is_driving);
-        for ((place, &index), member) in (0..).zip(members.iter()).zip(&paths.members) {
-            let Some(node) = nodes.get(index as usize) else { continue };
-            let is_elsewhere = node.anchor == anchor && !node.is_driving && is_driving(node.parent);
-            if is_elsewhere && !node.is_beside && node.start_ns < node.end_ns {
-                let &Node { start_ns, end_ns, parent: around, .. } = node;
-                workers.push(Worked { end_ns, start_ns, id: member.id, place, index, around });
-            }
+/// Has sections of the driving thread, where they seem to have waited, await the last that ended meanwhile. `members` are
+/// the spans of the group, `workers` memory that is reused.
+pub(crate) fn await_workers(group: &Group<'_>, members: &mut [Member], workers: &mut Vec<Worked>) {
+    let nodes = group.view.nodes;
+    workers.clear();
+    let is_driving = |index: u32| group.view.node(index).is_some_and(|node| node.is_driving);
+    let is_own = |node: &Node| node.anchor == group.anchor;
+    for ((place, (index, _, node)), member) in (0..).zip(group.spans()).zip(&*members) {
+        let is_elsewhere = is_own(node) && !node.is_driving && is_driving(node.parent);
+        if is_elsewhere && !node.is_beside && node.start_ns < node.end_ns {
+            let &Node { start_ns, end_ns, parent: around, .. } = node;
+            workers.push(Worked { end_ns, start_ns, id: member.id, place, index, around });
         }
-        if workers.is_empty() {
-            return;
+    }
+    if workers.is_empty() {
+        return;
+    }
+    workers.sort_unstable();
+    for ((index, span, node), member) in group.spans().zip(members) {
+        let is_called = is_own(node) && node.is_driving && index != group.anchor;
+        // What is inside it says what it did.
+        if !is_called || node.covered_ns > 0 || member.is_suspended || member.awaits != NO_PARENT {
+            continue;
         }
-        workers.sort_unstable();
-        for (&index, member) in members.iter().zip(&mut paths.members) {
-            let Some((node, span)) = nodes.get(index as usize).zip(trace.spans.get(index as usize)) else {
-                continue;
-            };
-            let is_own = node.anchor == anchor && node.is_driving && index != anchor;
-            // What is inside it says what it did.
-            if !is_own || node.covered_ns > 0 || member.is_suspended || member.awaits != NO_PARENT {
-                continue;
-            }
-            let may_have_waited = match span.amount(Figure::CpuNs) {
-                Some(cpu_ns) => Some(cpu_ns).filter(|cpu_ns| cpu_ns.saturating_mul(2) < node.duration_ns()),
-                None if is_wait(node) || was_idle_around(trace, nodes, node) => Some(node.duration_ns()),
-                None => None,
-            };
-            if let Some(last) = may_have_waited.and_then(|cpu_ns| last_within(nodes, workers, node, cpu_ns)) {
-                member.awaits = last;
-            }
+        let may_have_waited = match span.amount(Figure::CpuNs) {
+            Some(cpu_ns) => Some(cpu_ns).filter(|cpu_ns| cpu_ns.saturating_mul(2) < node.duration_ns()),
+            None if is_wait(node) || was_idle_around(group.view, node) => Some(node.duration_ns()),
+            None => None,
+        };
+        if let Some(last) = may_have_waited.and_then(|cpu_ns| last_within(nodes, workers, node, cpu_ns)) {
+            member.awaits = last;
         }
     }
 }
@@ -80,12 +77,10 @@ fn is_wait(node: &Node) -> bool {
 
 /// Whether the thread of `own`, of which it is not known whether it worked, had nothing to do for half of that time or more
 /// in the next section around it of which that is known: neither used nor wanted a processor.
-fn was_idle_around(trace: &Trace, nodes: &[Node], own: &Node) -> bool {
+fn was_idle_around(view: &StepView<'_>, own: &Node) -> bool {
     let mut around = own.parent;
     for _ in 0..MAX_DEPTH {
-        let Some((node, span)) = nodes.get(around as usize).zip(trace.spans.get(around as usize)) else {
-            break;
-        };
+        let Some((span, node)) = view.get(around) else { break };
         if let Some(cpu_ns) = span.amount(Figure::CpuNs).filter(|_| node.is_driving) {
             let wanted_ns = cpu_ns.saturating_add(span.amount(Figure::RunQueueNs).unwrap_or(0));
             return node.duration_ns().saturating_sub(wanted_ns).saturating_mul(2) >= own.duration_ns();

@@ -187,7 +187,10 @@ pub struct Dropped {
     /// Sink; null where lost before any.
     pub sink: Option<String>,
     /// Why, as the vocabulary names it; null where it is not one of its reasons.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Word<stepscope_core::LossReason>>"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<crate::schema::Word<stepscope_core::LossReason>>")
+    )]
     pub reason: Option<&'static str>,
     /// How many.
     pub spans: u64,
@@ -228,7 +231,7 @@ pub struct Run {
     /// Whether every process ended in order; null where the input does not say.
     pub ended: Option<bool>,
     /// The signal that ended a process, `SIGINT` or `SIGTERM`; null where none did, and where the input does not say.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Word<stepscope_core::Signal>>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Word<stepscope_core::Signal>>"))]
     pub ended_by: Option<&'static str>,
     /// Epochs begun.
     pub epochs_started: u64,
@@ -261,7 +264,7 @@ pub struct Overview {
     /// Whether the run waits for its input.
     pub input: InputShare,
     /// Mode of the steps below: train where there are such steps; null without steps.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Word<stepscope_core::Mode>>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Word<stepscope_core::Mode>>"))]
     pub mode: Option<&'static str>,
     /// Steps after warm-up.
     pub steps: u64,

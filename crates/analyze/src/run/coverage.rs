@@ -58,10 +58,7 @@ impl Shortfall {
 }
 
 #[cfg(feature = "schema")]
-crate::report::schema::string!(
-    Shortfall,
-    "Why something was not read: `level`, `not_read`, or a reason for losses."
-);
+crate::schema::string!(Shortfall, "Why something was not read: `level`, `not_read`, or a reason for losses.");
 
 impl Serialize for Shortfall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

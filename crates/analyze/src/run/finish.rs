@@ -185,21 +185,13 @@ pub(crate) fn losses(run: &RunAcc) -> Losses {
 pub(crate) fn limits(run: &RunAcc, outside: &BetweenSteps, runs_are_cut: bool) -> Vec<Limit> {
     let any = |is: fn(&InstanceAcc) -> bool| run.instances.values().any(is);
     let depth = run.sections.tree().cut();
-    let are_phases_folded = |acc: &InstanceAcc| {
-        acc.steps.iter().any(|steps| steps.folded.phases.is_folded())
-            || acc
-                .outside
-                .threads
-                .values()
-                .flat_map(|thread| thread.folded.iter())
-                .any(|of| of.sums.is_folded())
-    };
+    let are_phases_folded = |acc: &InstanceAcc| acc.steps.iter().any(|steps| steps.folded.phases.is_folded());
     let reached = [
         (Limit::PathsCut { depth }, depth != UNCUT),
         (Limit::RunsLeftOut, runs_are_cut),
         (Limit::InstancesLeftOut, run.is_cut),
         (Limit::ValuesLeftOut, run.values.is_cut),
-        (Limit::PhasesFolded, run.instances.values().any(are_phases_folded)),
+        (Limit::PhasesFolded, any(are_phases_folded) || outside.are_phases_folded()),
         (
             Limit::ThreadsLeftOut,
             any(|acc| acc.outside.is_cut || acc.loaders.loaders.values().any(|loader| loader.is_cut)),

@@ -3,19 +3,20 @@
 pub(crate) mod coverage;
 pub(crate) mod coverage_finish;
 pub(crate) mod finish;
+pub(crate) mod observe;
 pub(crate) mod recorder;
 pub(crate) mod summary;
+pub(crate) mod tally;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stepscope_core::Signal;
 use stepscope_model::Resource;
 
+use crate::accumulate::Merge;
 use crate::accumulate::step_series::StepSeries;
-use crate::accumulate::{Merge, accumulate};
 use crate::between_steps::accumulator::BetweenSteps;
 use crate::config::Bounds;
 use crate::critical_path::{Linked, WINDOWS, WindowSums};
@@ -25,13 +26,15 @@ use crate::losses::Account;
 use crate::memory::retained::RetainedMemory;
 use crate::phases::phase_point::PhasePoint;
 use crate::phases::section_time::SectionTime;
-use crate::sections::Sections;
 use crate::sections::aggregates::Aggregates;
 use crate::sections::paths::UNCUT;
+use crate::sections::{SectionAcc, Sections};
+use crate::step_view::place::Node;
 use crate::steps::StepAcc;
 use crate::steps::step_point::StepPoint;
 use crate::steps::values::Values;
 use crate::steps::warmup_sections::WarmupSections;
+use tally::Tally;
 
 /// Which run something belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -87,44 +90,6 @@ impl<'de> Deserialize<'de> for Instance {
     }
 }
 
-/// Counts of what was read; of a run and of each instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Tally {
-    pub(crate) first_ns: Option<u64>,
-    pub(crate) last_ns: Option<u64>,
-    pub(crate) traces: u64,
-    pub(crate) spans: u64,
-    pub(crate) incomplete_traces: u64,
-    pub(crate) missing_spans: u64,
-    pub(crate) dropped_spans: u64,
-    pub(crate) errors: u64,
-    pub(crate) epochs_started: u64,
-    pub(crate) epochs_ended: u64,
-    pub(crate) has_started: bool,
-    pub(crate) has_ended: bool,
-    pub(crate) is_ours: bool,
-    #[serde(with = "signal")]
-    pub(crate) ended_by: Option<Signal>,
-}
-
-/// A signal as its name, which is empty for none.
-mod signal {
-    use serde::{Deserialize, Deserializer, Serializer};
-    use stepscope_core::Signal;
-
-    pub(crate) fn serialize<S: Serializer>(value: &Option<Signal>, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(value.map_or("", Signal::as_str))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Signal>, D::Error> {
-        Box::<str>::deserialize(deserializer).map(|name| Signal::parse(&name))
-    }
-}
-
-accumulate!(Tally { least: first_ns; max: last_ns, ended_by; sum: traces, spans, incomplete_traces, missing_spans, dropped_spans, errors, epochs_started, epochs_ended; any: has_started, has_ended, is_ours; });
-
 /// One process instance.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct InstanceAcc {
@@ -144,7 +109,7 @@ impl InstanceAcc {
         for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
             mine.merge(theirs, bounds.custom_phases);
         }
-        self.outside.merge(&other.outside, bounds.threads, bounds.custom_phases);
+        self.outside.merge(&other.outside, bounds.threads);
         self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);
         self.aggregates.merge(&other.aggregates, bounds.aggregates);
         self.account.merge(&other.account, bounds.losses);
@@ -242,5 +207,22 @@ impl RunAcc {
             let points = self.phase_series.iter_mut().flat_map(|series| series.points.values_mut());
             points.for_each(|point| point.section_time = SectionTime::default());
         }
+    }
+}
+
+/// Where what is observed of a trace goes.
+pub(crate) struct Target<'a> {
+    /// Without its instances.
+    pub(crate) run: &'a mut RunAcc,
+    /// The process; absent where these are too many.
+    pub(crate) instance: Option<&'a mut InstanceAcc>,
+    pub(crate) bounds: &'a Bounds,
+}
+
+impl Target<'_> {
+    /// The sums of a span's section.
+    pub(crate) fn acc(&mut self, node: &Node) -> &mut SectionAcc {
+        let sections = if node.is_orphan { &mut self.run.orphans } else { &mut self.run.sections };
+        sections.acc(node.path)
     }
 }

@@ -182,7 +182,7 @@ pub struct InstanceRow {
     pub ended: bool,
     /// The signal that ended it, where its run span names one.
     #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::report::schema::Word<Signal>>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::schema::Word<Signal>>"))]
     pub ended_by: Option<Signal>,
     /// Traces read.
     pub traces: u64,

@@ -3,6 +3,7 @@
 pub(crate) mod aggregate_view;
 pub(crate) mod aggregates;
 pub(crate) mod finish;
+pub(crate) mod observe;
 pub(crate) mod orphans;
 pub(crate) mod own_time;
 pub(crate) mod paths;

@@ -59,7 +59,7 @@ pub struct SectionMemory {
 pub struct InSteps {
     /// Mode of those steps.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
     pub mode: Mode,
     /// Steps in which it occurs.
     pub steps: u64,
@@ -118,7 +118,7 @@ pub struct SectionRow {
     pub depth: u16,
     /// What it is; where spans of a path differ, the first in declaration order but `section`.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<SectionKind>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<SectionKind>"))]
     pub kind: SectionKind,
     /// Its phase.
     pub phase: Option<PhaseName>,

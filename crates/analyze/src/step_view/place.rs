@@ -6,10 +6,9 @@ use stepscope_core::path::{MAX_DEPTH, SEPARATOR, join, split};
 use stepscope_core::{Phase, SectionKind};
 use stepscope_model::{Figure, PhaseTag, Poll, Span, Trace};
 
-use crate::critical_path::observe::running;
 use crate::sections::Sections;
 use crate::sections::paths::{MAX_NAME_BYTES, PathSlot, ROOT, shorten};
-use crate::step_view::Fold;
+use crate::step_view::Builder;
 use crate::step_view::forest::NONE;
 use crate::step_view::phase_slots::{ABSENT, Slots, known};
 
@@ -17,7 +16,7 @@ use crate::step_view::phase_slots::{ABSENT, Slots, known};
 const STARTED: &str = ".started";
 
 /// What a span is to its trace. All but `Inside` are anchors: their spans form a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     /// A part of its anchor.
     Inside,
@@ -30,11 +29,12 @@ pub(crate) enum Role {
     /// Says that a run or epoch has begun; no section.
     Marker,
     /// A batch, a request, the continuation of a trace, or a span whose parent was lost.
+    #[default]
     Other,
 }
 
 /// A span in its place.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Node {
     pub(crate) parent: u32,
     pub(crate) path: u32,
@@ -46,8 +46,6 @@ pub(crate) struct Node {
     /// Whether it loads data beside its anchor: whoever needs it waits for it in a section, so that time of which the
     /// anchor says nothing was no such wait.
     pub(crate) is_beside: bool,
-    /// Place among the members of the sweep.
-    pub(crate) member: u32,
     pub(crate) slot: u16,
     pub(crate) role: Role,
     /// Whether its path is one of those whose beginning is not known.
@@ -69,30 +67,6 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    const NOWHERE: Self = Self {
-        parent: NONE,
-        path: ROOT,
-        anchor: 0,
-        driver: 0,
-        carrier: 0,
-        is_beside: false,
-        member: 0,
-        slot: ABSENT,
-        role: Role::Other,
-        is_orphan: false,
-        is_collapsed: false,
-        is_tagged: false,
-        is_wait: false,
-        is_driving: true,
-        thread: None,
-        start_ns: 0,
-        end_ns: 0,
-        covered_ns: 0,
-        covered_until_ns: 0,
-        child_alloc: 0,
-        child_free: 0,
-    };
-
     /// Adds a child's interval to the union of children; starts come in order.
     #[inline]
     pub(crate) fn cover(&mut self, start_ns: u64, end_ns: u64) {
@@ -110,22 +84,22 @@ impl Node {
     }
 }
 
-impl Fold {
+impl Builder {
     /// Places every span. Paths are good until the sections are cut.
-    pub(crate) fn place(&mut self, trace: &Trace, sections: &mut Sections, orphans: &mut Sections) {
+    pub(super) fn place(&mut self, trace: &Trace, sections: &mut Sections, orphans: &mut Sections) {
         self.families.of(trace, &self.forest.parents);
         self.find_around_steps(trace);
         self.find_pollers(trace);
         self.slots.clear();
         // What stands there is written over: the order has every span, parents first.
-        self.nodes.resize(trace.spans.len(), Node::NOWHERE);
+        self.nodes.resize(trace.spans.len(), Node::default());
         self.last_paths.resize(trace.spans.len(), ROOT);
         for &index in &self.forest.order {
             let Some(span) = trace.spans.get(index as usize) else { continue };
             let parent_index = self.forest.parents.get(index as usize).copied().unwrap_or(NONE);
-            let parent = self.nodes.get(parent_index as usize).map(Around::of);
+            let parent = self.nodes.get(parent_index as usize);
             let is_around = self.around_steps.get(index as usize).is_some_and(|&is_around| is_around);
-            let role = role(trace, span, parent.as_ref(), is_around);
+            let role = role(trace, span, parent, is_around);
             let name = trace.text(span.name);
             let family = self.families.find(span).filter(|_| parent.is_none());
             let starts = span.kind.starts_trace() || role == Role::Step;
@@ -138,7 +112,7 @@ impl Fold {
                 }
                 None => {
                     let last = self.last_paths.get(index as usize).copied().unwrap_or(ROOT);
-                    path(trace, span, starts, name, parent.as_ref(), (sections, last))
+                    path(trace, span, starts, name, parent, (sections, last))
                 }
             };
             if let Some(last) = self.last_paths.get_mut(index as usize) {
@@ -165,13 +139,14 @@ impl Fold {
                 }
                 _ => (index, false),
             };
+            let driver = if is_driving { index } else { parent.map_or(index, |parent| parent.driver) };
             let waits = own == known(Phase::DataWait) && span.kind != SectionKind::Batch;
             if let Some(node) = self.nodes.get_mut(index as usize) {
                 *node = Node {
                     parent: parent_index,
                     path: place.path,
                     anchor,
-                    driver: if is_driving { index } else { parent.map_or(index, |parent| parent.driver) },
+                    driver,
                     carrier,
                     is_beside,
                     slot,
@@ -188,7 +163,7 @@ impl Fold {
                     }),
                     start_ns: span.start_ns,
                     end_ns: span.end_ns.max(span.start_ns),
-                    ..Node::NOWHERE
+                    ..Node::default()
                 };
             }
         }
@@ -259,26 +234,34 @@ impl Fold {
         let is_beside = is_outermost && (loads || above.is_some_and(|above| above.is_beside));
         // The innermost of the highest class, as on the anchor's thread.
         let class = |slot: u16| self.slots.class(slot);
-        let around = self.around_elsewhere(parent, span.start_ns, span.end_ns.max(span.start_ns));
+        let around = around_elsewhere(&self.nodes, parent, span.start_ns, span.end_ns.max(span.start_ns));
         let highest = around.min_by_key(|(_, node)| class(node.slot));
         let higher = highest.filter(|(_, node)| class(node.slot) < class(slot));
         (higher.map_or(index, |(higher, _)| higher), is_beside)
     }
+}
 
-    /// Of the section `first` and those around it on other threads than the anchor's (as many as a path has names), those that
-    /// are open all through this time: what is asynchronous may outlive the one that it was begun in, and clocks may differ.
-    pub(crate) fn around_elsewhere(
-        &self,
-        first: u32,
-        start_ns: u64,
-        end_ns: u64,
-    ) -> impl Iterator<Item = (u32, &Node)> {
-        let get = |index: u32| Some((index, self.nodes.get(index as usize).filter(|node| !node.is_driving)?));
-        let chain = std::iter::successors(get(first), move |(_, node)| get(node.parent));
-        chain
-            .take(usize::from(MAX_DEPTH))
-            .filter(move |(_, node)| node.start_ns <= start_ns && end_ns <= node.end_ns)
-    }
+/// Of the section `first` and those around it on other threads than the anchor's (as many as a path has names), those that are
+/// open all through this time: what is asynchronous may outlive the one that it was begun in, and clocks may differ.
+pub(crate) fn around_elsewhere(
+    nodes: &[Node],
+    first: u32,
+    start_ns: u64,
+    end_ns: u64,
+) -> impl Iterator<Item = (u32, &Node)> {
+    let get = |index: u32| Some((index, nodes.get(index as usize).filter(|node| !node.is_driving)?));
+    let chain = std::iter::successors(get(first), move |(_, node)| get(node.parent));
+    let is_open = move |node: &Node| node.start_ns <= start_ns && end_ns <= node.end_ns;
+    chain.take(usize::from(MAX_DEPTH)).filter(move |(_, node)| is_open(node))
+}
+
+/// A span with more poll intervals counts as one of which it is not known when it ran; our own layer writes fewer.
+const POLLS: usize = 64;
+
+/// When a span ran, where it says so.
+pub(crate) fn running<'a>(trace: &'a Trace, span: &Span) -> &'a [Poll] {
+    let polls = trace.polls(span.polls);
+    if polls.len() <= POLLS { polls } else { &[] }
 }
 
 /// Sections whose parent is not in their trace: it was still open when the run was killed, or it was lost. What is
@@ -329,37 +312,13 @@ fn is_part(span: &Span) -> bool {
     span.parent_path.is_empty() && !span.kind.starts_trace()
 }
 
-/// What a span takes over from its parent.
-#[derive(Debug, Clone, Copy)]
-struct Around {
-    path: u32,
-    anchor: u32,
-    driver: u32,
-    slot: u16,
-    role: Role,
-    is_orphan: bool,
-}
-
-impl Around {
-    const fn of(node: &Node) -> Self {
-        Self {
-            path: node.path,
-            anchor: node.anchor,
-            driver: node.driver,
-            slot: node.slot,
-            role: node.role,
-            is_orphan: node.is_orphan,
-        }
-    }
-}
-
 /// Whether a span says of a run or an epoch no more than that it began.
 fn is_marker(trace: &Trace, span: &Span) -> bool {
     let is_of_kind = matches!(span.kind, SectionKind::Run | SectionKind::Epoch);
     is_of_kind && span.start_ns >= span.end_ns && trace.text(span.name).ends_with(STARTED)
 }
 
-fn role(trace: &Trace, span: &Span, parent: Option<&Around>, is_around_steps: bool) -> Role {
+fn role(trace: &Trace, span: &Span, parent: Option<&Node>, is_around_steps: bool) -> Role {
     if span.kind == SectionKind::Step {
         return Role::Step;
     }
@@ -404,7 +363,7 @@ fn path(
     span: &Span,
     starts: bool,
     name: &str,
-    parent: Option<&Around>,
+    parent: Option<&Node>,
     (sections, last): (&mut Sections, u32),
 ) -> (PathSlot, u16) {
     match parent {

@@ -23,12 +23,12 @@ use crate::summary::{
 /// The steps of a run, by mode and instance.
 pub(crate) struct Steady<'a> {
     by_mode: [BTreeMap<&'a Instance, SteadySteps>; 3],
-    pub(crate) numbers: &'a Numbers,
+    pub(crate) numbers: Numbers,
 }
 
 impl<'a> Steady<'a> {
     /// Tells the warm-up of every instance.
-    pub(crate) fn of(run: &'a RunAcc, numbers: &'a Numbers, config: &Config) -> Self {
+    pub(crate) fn of(run: &'a RunAcc, config: &Config) -> Self {
         let mut by_mode: [BTreeMap<&Instance, SteadySteps>; 3] = Default::default();
         for (instance, acc) in &run.instances {
             for (steps, by_instance) in acc.steps.iter().zip(&mut by_mode) {
@@ -39,7 +39,12 @@ impl<'a> Steady<'a> {
                 }
             }
         }
-        Self { by_mode, numbers }
+        Self { by_mode, numbers: Numbers::of(run) }
+    }
+
+    /// Whether there are steps of a mode.
+    pub(crate) fn has(&self, mode: Mode) -> bool {
+        self.by_mode.get(mode as usize).is_some_and(|instances| !instances.is_empty())
     }
 
     /// The steps of one (mode, instance).

@@ -6,6 +6,7 @@ pub(crate) mod finish;
 pub(crate) mod jitter;
 pub(crate) mod judged;
 pub(crate) mod numbering;
+pub(crate) mod observe;
 pub(crate) mod periodicity;
 pub(crate) mod run_queue_delay;
 pub(crate) mod series;
@@ -25,6 +26,7 @@ use stepscope_core::Phase;
 use stepscope_core::identity::TraceId;
 
 use crate::accumulate::distribution::{Dist, StepDist};
+use crate::accumulate::smallest::keep_sorted;
 use crate::accumulate::step_series::StepIndex;
 use crate::accumulate::{Merge, accumulate, earliest};
 use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
@@ -216,14 +218,8 @@ impl StepAcc {
         let is_full = self.kept.len() >= WARMUP_STEPS;
         if is_full && self.kept.last().is_some_and(|last| last <= record) {
             self.folded.add(record, custom_phases);
-            return;
-        }
-        let at = self.kept.partition_point(|kept| kept < record);
-        self.kept.insert(at, record.clone());
-        while self.kept.len() > WARMUP_STEPS {
-            if let Some(last) = self.kept.pop() {
-                self.folded.add(&last, custom_phases);
-            }
+        } else if let Some(last) = keep_sorted(&mut self.kept, record.clone(), WARMUP_STEPS) {
+            self.folded.add(&last, custom_phases);
         }
     }
 

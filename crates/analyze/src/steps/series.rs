@@ -11,7 +11,7 @@ use crate::phases::summary::PhaseName;
 pub struct StepSeries {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
     pub mode: Mode,
     /// Points hold the steps of equal `step >> shift`: the smallest shift that keeps the number of points
     /// within its bound.
@@ -108,7 +108,7 @@ impl SeriesPoint {
 pub struct PhaseSeries {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
     pub mode: Mode,
     /// As in [`StepSeries`].
     pub shift: u32,

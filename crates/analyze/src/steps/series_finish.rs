@@ -20,8 +20,8 @@ pub(crate) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<S
         duration_sum_ns: point.sum_ns,
         duration_min_ns: point.min_ns.unwrap_or(0),
         duration_max_ns: point.max_ns.unwrap_or(0),
-        live_bytes: point.live.said().map(gauge),
-        rss_bytes: point.rss.said().map(gauge),
+        live_bytes: gauge(&point.live),
+        rss_bytes: gauge(&point.rss),
         samples: point.samples,
         wait_ns: point.wait_ns,
         run_queue_ns: point.run_queue_ns,
@@ -67,9 +67,9 @@ pub(crate) fn values(run: &RunAcc, numbering: &Numbering) -> Vec<ValueSeries> {
         .collect()
 }
 
-fn gauge(acc: &GaugeAcc) -> Gauge {
-    let mean = acc.sum.checked_div(acc.count.into()).unwrap_or(0);
-    Gauge { count: acc.count, min: acc.min, max: acc.max, mean: saturate(mean) }
+fn gauge(acc: &GaugeAcc) -> Option<Gauge> {
+    let mean = saturate(acc.sum.checked_div(acc.count.into())?);
+    Some(Gauge { count: acc.count, min: acc.min?, max: acc.max?, mean })
 }
 
 fn value(step: u64, acc: &ValueAcc) -> ValuePoint {

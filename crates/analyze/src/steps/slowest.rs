@@ -69,8 +69,11 @@ fn beside<'a>(
         instances.iter().any(|instance| kept(instance).0.binary_search(record).is_ok())
     };
     // Of instances that were left out nothing is said, and which they are is not known there.
-    let examples = run.examples.get(at).filter(|_| !run.is_cut).into_iter().flat_map(|all| all.kept.keys());
-    examples.filter(move |record| !is_warm_up(record)).chain(instances.iter().flat_map(move |of| kept(of).1))
+    let examples = run.examples.get(at).filter(|_| !run.is_cut).into_iter().flat_map(|all| all.kept.values());
+    examples
+        .map(|(record, _)| record)
+        .filter(move |record| !is_warm_up(record))
+        .chain(instances.iter().flat_map(move |of| kept(of).1))
 }
 
 /// What is listed of a step: its phases, the longest exposed first.

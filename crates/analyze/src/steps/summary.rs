@@ -27,7 +27,7 @@ pub enum StepNumbers {
 pub struct ModeSummary {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
     pub mode: Mode,
     /// Durations of all steps, warm-up included.
     pub all: Stats,

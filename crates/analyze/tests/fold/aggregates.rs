@@ -1,7 +1,7 @@
 //! Aggregates: latest wins, summed over instances, preferred where they have seen more.
 
 use stepscope_analyze::Partial;
-use stepscope_analyze::summary::{Disagreement, FigureSource};
+use stepscope_analyze::summary::FigureSource;
 use stepscope_core::{Histogram, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, SectionValue, Trace};
 

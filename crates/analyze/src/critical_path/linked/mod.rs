@@ -1,17 +1,16 @@
 //! Waits on critical paths and how what they waited for was made. Steps, batches and other roots are traces of their own,
-//! which come in any order and one at a time; so both sides are kept by the trace that is linked to, and put together at
-//! the end: while it was at work, the path of the wait goes through its sections. Where one of those waits itself for
-//! a trace that it links to, the path goes on into that one, and before the root of a batch began, into what the root
-//! links to: an earlier stage. Of several the one that ended last is followed. Kept are those of as many traces as there
-//! is room for, drawn by the hash of their ids: which these are depends on the set of traces only. Sums over all waits
-//! are with the sections that wait.
+//! which come in any order; so both sides are kept by the trace that is linked to, and put together at the end: while it was
+//! at work, the path of the wait goes through its sections, and from stage to stage into what these wait for. Kept are those
+//! of as many traces as there is room for, drawn by the hash of their ids. Sums over all waits are with the sections that wait.
+
+pub(crate) mod observe;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::{TraceId, mix};
 
-use crate::critical_path::Edge;
+use crate::step_view::links::LINKS;
 
 /// Traces kept that are waited for or are batches.
 const TRACES: usize = 1_024;
@@ -19,8 +18,6 @@ const TRACES: usize = 1_024;
 const OTHERS: usize = 1_024;
 /// Waits by one trace that are kept: its first.
 const WAITS: usize = 8;
-/// Links of a section that are kept: to the smallest ids.
-pub(crate) const LINKS: usize = 8;
 /// Pieces of the path of one trace that are kept: its last. What was before counts for its root.
 pub(crate) const PIECES: usize = 64;
 /// Stages, one waiting for the other, that are followed.
@@ -192,11 +189,10 @@ impl Linked {
         }
     }
 
-    fn find(&self, trace: &TraceId, without: Option<Edge>) -> End<'_> {
+    fn find(&self, trace: &TraceId) -> End<'_> {
         let key = key(trace);
-        let batch = || self.kept.get(&key).filter(|_| without != Some(Edge::Batch))?.made.as_ref();
-        let other = || self.others.get(&key).filter(|_| without != Some(Edge::Trace));
-        match batch().or_else(other) {
+        let batch = self.kept.get(&key).and_then(|ends| ends.made.as_ref());
+        match batch.or_else(|| self.others.get(&key)) {
             Some(made) => End::Read(made),
             None if self.admits(trace) => End::Absent,
             None => End::Beyond,
@@ -205,17 +201,11 @@ impl Linked {
 
     /// Puts the ends together, for one kind of window.
     pub(crate) fn through(&self, kind: usize) -> Through {
-        self.through_without(None, kind)
-    }
-
-    /// The same without one kind of edge.
-    fn through_without(&self, without: Option<Edge>, kind: usize) -> Through {
         let mut through = Through::default();
         for ends in self.kept.values() {
             let mut traces: BTreeMap<(&str, &str), u128> = BTreeMap::new();
             for wait in ends.waits.iter().filter(|wait| usize::from(wait.kind) == kind) {
-                let mut path =
-                    Path { linked: self, without, stages: Vec::new(), left: FOLLOWED, made: Vec::new() };
+                let mut path = Path { linked: self, stages: Vec::new(), left: FOLLOWED, made: Vec::new() };
                 if path.follow((&wait.links, wait.must_end), wait.start_ns, wait.end_ns).is_none() {
                     continue;
                 }
@@ -237,8 +227,6 @@ impl Linked {
 /// The path of one wait.
 struct Path<'a> {
     linked: &'a Linked,
-    /// The kind of edge that is not followed.
-    without: Option<Edge>,
     /// The traces that are being gone through.
     stages: Vec<TraceId>,
     /// How often it may go on yet.
@@ -264,7 +252,7 @@ impl<'a> Path<'a> {
         let mut last: Option<((bool, u64, TraceId), &'a Made)> = None;
         // What waits for itself did not.
         for trace in links.iter().filter(|trace| !self.stages.contains(trace)) {
-            let made = match linked.find(trace, self.without) {
+            let made = match linked.find(trace) {
                 End::Read(made) => made,
                 End::Absent => continue,
                 End::Beyond => return None,
@@ -280,8 +268,7 @@ impl<'a> Path<'a> {
         }
         let Some(((_, _, trace), made)) = last else { return Some(0) };
         self.stages.push(trace);
-        let before: &[TraceId] = if self.without == Some(Edge::Stage) { &[] } else { &made.links };
-        let mut moved_ns = self.follow((before, false), start_ns, end_ns.min(made.start_ns))?;
+        let mut moved_ns = self.follow((&made.links, false), start_ns, end_ns.min(made.start_ns))?;
         for piece in &made.pieces {
             let (start_ns, end_ns) = (piece.start_ns.max(start_ns), piece.end_ns.min(end_ns));
             if start_ns < end_ns {

@@ -82,37 +82,35 @@ fn more_sections_make_fewer_points() {
     assert_eq!(content(&retained)[&(0, tree.id(paths[0]))], 9);
 }
 
-/// The shape in which it is written.
-#[derive(Default, serde::Serialize)]
-struct Raw {
-    ids: Vec<u64>,
-    steps: [StepSeries<RawPoint>; 3],
-    elsewhere: StepSeries<RawPoint>,
+#[test]
+fn what_is_written_is_read_and_knows_no_order() {
+    let (tree, paths) = tree();
+    let bounds = bounds(100, 1_000, 100);
+    let (mut first, mut second) = (RetainedMemory::default(), RetainedMemory::default());
+    let nets = [(paths[2], 5), (paths[9], -7), (paths[4], 1 << 60)];
+    for at in [0, 1, 2] {
+        put(&mut first, at, &[nets[at as usize]], &tree, &bounds);
+        put(&mut second, 2 - at, &[nets[2 - at as usize]], &tree, &bounds);
+    }
+    let bytes = postcard::to_allocvec(&first).unwrap();
+    assert_eq!(bytes, postcard::to_allocvec(&second).unwrap());
+    let read: RetainedMemory = postcard::from_bytes(&bytes).unwrap();
+    assert_eq!(content(&read), content(&first));
+    assert_eq!(postcard::to_allocvec(&read).unwrap(), bytes);
 }
 
-type RawPoint = (u64, Vec<(u32, i128)>);
-
 #[test]
-fn bytes_cost_no_more_than_they_are_long() {
-    let ids: Vec<u64> = (0..50_000).map(|n| n / 2 * 7).collect();
-    let point = (7, vec![(50_000, 1), (u32::MAX, 2), (50_000, 4)]);
-    let points = (0..5_000).map(|step| ((0, step), Box::new(point.clone()))).collect();
-    let series = || {
-        let mut series = StepSeries::default();
-        BTreeMap::clone_into(&points, &mut series.points);
-        series
-    };
-    let raw = Raw { ids, steps: [series(), series(), series()], elsewhere: series() };
-    let read: RetainedMemory = postcard::from_bytes(&postcard::to_allocvec(&raw).unwrap()).unwrap();
-    assert_eq!(read.columns.len(), 25_000);
-    assert_eq!(content(&read)[&(0, 0)], 2);
-    assert_eq!(content(&read)[&(0, 24_999 * 7)], 5);
-    assert!(read.steps[0].points.values().all(|point| point.nets.capacity() <= 8));
-    // Within the bounds from then on, and nothing is lost.
+fn sums_that_come_back_to_zero_are_nothing() {
+    let (tree, paths) = tree();
+    let bounds = bounds(100, 1_000, 100);
     let mut retained = RetainedMemory::default();
-    retained.merge(&read, &Bounds::default());
-    assert_eq!((retained.columns.len(), retained.columns.last_key_value().unwrap().0), (2_048, &(2_047 * 7)));
-    assert!(retained.steps.iter().all(|series| series.points.len() <= 128));
-    let sum: i128 = content(&retained).values().sum();
-    assert_eq!(sum, 5_000 * 7);
+    put(
+        &mut retained,
+        1,
+        &[(paths[0], 5), (paths[0], -5), (paths[0], 2), (paths[1], 3), (paths[1], -3)],
+        &tree,
+        &bounds,
+    );
+    assert_eq!(content(&retained), BTreeMap::from([((1, tree.id(paths[0])), 2)]));
+    assert_eq!(retained.ids.len(), 1);
 }

@@ -49,12 +49,18 @@ impl Forest {
         }
     }
 
-    /// The index of the span with this id.
-    pub(crate) fn index_of(&mut self, spans: &[Span], id: u64) -> Option<u32> {
-        if spans.first().is_some_and(|span| span.id == id) {
-            return Some(0);
+    /// The index of the span with this id, once [`Self::index`] was called.
+    pub(crate) fn index_of(&self, id: u64) -> Option<u32> {
+        let at = self.by_id.partition_point(|&(other, _)| other < id);
+        self.by_id.get(at).filter(|&&(other, _)| other == id).map(|&(_, index)| index)
+    }
+
+    /// Sorts the ids, where that was not needed before.
+    pub(crate) fn index(&mut self, spans: &[Span]) {
+        if self.by_id.is_empty() {
+            self.by_id.extend(spans.iter().zip(0u32..).map(|(span, index)| (span.id, index)));
+            self.by_id.sort_unstable();
         }
-        Some(self.search(spans, id)).filter(|&index| index != NONE)
     }
 
     #[inline]
@@ -70,12 +76,8 @@ impl Forest {
     }
 
     fn search(&mut self, spans: &[Span], id: u64) -> u32 {
-        if self.by_id.is_empty() {
-            self.by_id.extend(spans.iter().enumerate().map(|(index, span)| (span.id, index as u32)));
-            self.by_id.sort_unstable();
-        }
-        let at = self.by_id.partition_point(|&(other, _)| other < id);
-        self.by_id.get(at).filter(|&&(other, _)| other == id).map_or(NONE, |&(_, index)| index)
+        self.index(spans);
+        self.index_of(id).unwrap_or(NONE)
     }
 
     /// Orders by walking up from each span, and cuts each cycle at its smallest span id.

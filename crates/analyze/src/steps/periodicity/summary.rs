@@ -14,7 +14,7 @@ use crate::phases::summary::PhaseName;
 pub struct PeriodicSteps {
     /// The mode.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::report::schema::Word<Mode>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
     pub mode: Mode,
     /// The steps that are of no period, one a number.
     pub usual: Stats,

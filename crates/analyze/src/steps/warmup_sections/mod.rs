@@ -224,19 +224,33 @@ mod tests {
         longest
     }
 
-    /// What `heaviest` says, from all calls at once.
-    fn heaviest(calls: &[(u64, u64)]) -> Option<(u64, u64)> {
-        let mut by_number: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        calls.iter().for_each(|&(at, ns)| by_number.entry(at).or_default().push(ns));
-        let mut numbers: Vec<(u64, Vec<u64>)> = by_number.into_iter().collect();
-        numbers.iter_mut().for_each(|(_, of)| of.sort_unstable_by_key(|&ns| Reverse(ns)));
-        numbers.sort_by_key(|(at, of)| (Reverse(of[0]), *at));
-        let bound = numbers.get(LONGEST - 1).map_or(0, |(_, of)| of[0]);
-        let kept = numbers.iter().take(LONGEST).map(|(_, of)| {
-            let more = of.iter().skip(1).filter(|&&ns| ns > bound || numbers.len() < LONGEST).take(MORE);
-            (more.clone().count() as u64 + 1, of[0] + more.sum::<u64>())
-        });
-        kept.max_by_key(|&(calls, total)| (total, Reverse(calls)))
+    #[test]
+    fn the_longest_calls_are_known_with_their_steps() {
+        let calls: Vec<(u64, u64)> = (0..60).map(|at| (at % 30, at * 37 % 101)).collect();
+        let few = longest(&[(0, 900), (0, 700), (1, 20), (2, 30), (1, 15)]);
+        let after = |place: StepIndex| place.step > 0;
+        assert_eq!((few.of(|_| true), few.of(after), few.of(|_| false)), (Some(900), Some(30), None));
+        let many = longest(&calls);
+        assert_eq!(many.of(|_| false), many.0.last().map(|kept| kept.0.0));
+    }
+
+    #[test]
+    fn a_warm_up_has_more_sections_than_any_of_its_steps() {
+        let mut early = WarmupSections::default();
+        for at in 0..8 {
+            let mut step = WarmupStep::one(1_000, 10);
+            // Some in every step, the others in one only.
+            (0..100)
+                .chain((at + 1) * 10_000..(at + 1) * 10_000 + 1_000)
+                .for_each(|id| step.add(id, &Part::default().with_call(1, true)));
+            early.add(place(at), &step);
+        }
+        let sum = early.sum(|place| place.key() < self::place(7).key());
+        assert_eq!((sum.steps, sum.total_ns, sum.other_ns), (7, 7_000, 70));
+        let calls = |id| sum.of(id).calls;
+        assert!((0..100).all(|id| calls(id) == 7));
+        assert!((1..8).all(|at| (at * 10_000..at * 10_000 + 1_000).all(|id| calls(id) == 1)));
+        assert_eq!(calls(80_000), 0);
     }
 
     proptest::proptest! {
@@ -256,29 +270,6 @@ mod tests {
             let mut merged = longest(rest);
             merged.absorb(&longest(first));
             proptest::prop_assert_eq!(&merged, &all);
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn of_a_step_its_longest_call_counts(
-            steps in proptest::collection::vec((0u64..24, proptest::collection::vec(0u64..40, 1..4)), 0..300),
-        ) {
-            let mut all = Longest::default();
-            let mut last: Vec<Option<u64>> = vec![None; steps.len()];
-            // First calls of all steps, then their second ones, and so on.
-            for nth in 0..3 {
-                for (step, (at, calls)) in steps.iter().enumerate() {
-                    let Some(&ns) = calls.get(nth) else { continue };
-                    if last[step].is_none_or(|before| ns > before) {
-                        all.raise(last[step], ns, place(*at));
-                        last[step] = Some(ns);
-                    }
-                }
-            }
-            let longest_of: Vec<(u64, u64)> =
-                steps.iter().map(|(at, calls)| (*at, calls.iter().copied().max().unwrap_or(0))).collect();
-            proptest::prop_assert_eq!(&all, &longest(&longest_of));
         }
     }
 }

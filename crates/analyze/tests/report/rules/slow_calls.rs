@@ -1,6 +1,5 @@
 //! Fixtures of `slow_calls`.
 
-use serde_json::json;
 use stepscope_analyze::summary::{PeriodCause, PeriodicSteps, PhaseName, StepPeriod, Summary};
 use stepscope_core::{Mode, Phase};
 

@@ -1,6 +1,5 @@
 //! Fixtures of `slow_section`.
 
-use stepscope_analyze::rules::Config;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
