@@ -121,7 +121,7 @@ class Still(unittest.TestCase):
                         [...svg.querySelectorAll('.tick')].map(one => one.textContent),
                         [...svg.querySelectorAll('.lane')].map(one => one.textContent),
                         [...document.querySelectorAll('#waterfall-rows tbody tr')].map(row => [...row.querySelectorAll('data')].map(one => [placeOf(one), Number(one.value), one.textContent]))]""")
-            example = report["examples"][at_]
+            example = report["exemplars"][at_]
             self.assertIn("median", example["roles"])
             whole = example["duration_ns"]
             spans = example["spans"]
@@ -170,7 +170,7 @@ class Still(unittest.TestCase):
             self.assertEqual(len(rows), min(len(spans), 40))
             for number, row in enumerate(rows):
                 for place, value, text in row:
-                    self.assertTrue(place.startswith(f"examples/{at_}/spans/{number}/"), place)
+                    self.assertTrue(place.startswith(f"exemplars/{at_}/spans/{number}/"), place)
                     expected = pages.at(report, place)
                     self.assertEqual(value, expected, place)
                     self.assertTrue(words.says(text, expected), (place, text))
@@ -335,11 +335,11 @@ def explained(report, part, text, around):
         mode, step, rank, roles, time, shown, spans = match.groups()
         return any((mode or summary["mode"], int(step.replace(",", "")), roles.split(" and "), int(shown), int(spans))
                    == (one["mode"], one["step"], one["roles"], len(one["spans"]), one["spans_in_step"])
-                   and rank in (None, str(one["rank"])) and words.says(time, one["duration_ns"]) for one in report["examples"])
+                   and rank in (None, str(one["rank"])) and words.says(time, one["duration_ns"]) for one in report["exemplars"])
     if part == "waterfall" and (match := re.fullmatch(r"(\d+) more spans are in the JSON report\.", text)):
-        return int(match[1]) in [len(one["spans"]) - 40 for one in report["examples"]]
+        return int(match[1]) in [len(one["spans"]) - 40 for one in report["exemplars"]]
     if part == "waterfall":
-        lanes = [lane["thread_id"] for one in report["examples"] for lane in one["lanes"]]
+        lanes = [lane["thread_id"] for one in report["exemplars"] for lane in one["lanes"]]
         return text.removesuffix(" (the step's)") in [str(lane) for lane in lanes]
     if part == "loaders":
         return text in [str(len(loader["workers"])) for loader in details["batches"]["loaders"]]

@@ -344,7 +344,7 @@ class Wide(unittest.TestCase):
             calls = window.run("return [...document.querySelectorAll('#ranked table')].filter(one => one.caption.textContent === 'Sections that are called most')"
                                ".map(one => [...one.tBodies[0].rows].map(row => Number(row.cells[2].querySelector('data').value)))")
             self.assertEqual(calls, [most])
-            shown = next(example for example in report["examples"] if "median" in example["roles"])
+            shown = next(example for example in report["exemplars"] if "median" in example["roles"])
             self.assertEqual((len(shown["spans"]), shown["spans_in_step"]), (256, 520 + 1))
             self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"), 256)
             window.resize(360, 740)
@@ -364,7 +364,7 @@ class Large(unittest.TestCase):
         with browser.Browser() as window:
             window.open(page)
             self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"),
-                             len(next(one for one in report["examples"] if "median" in one["roles"])["spans"]))
+                             len(next(one for one in report["exemplars"] if "median" in one["roles"])["spans"]))
             window.drag("#plot-steps .drawing", 0.4, 0.6)
             self.assertIn("steps=", window.run("return location.hash"))
             # Points of several steps: figures are rebuilt from differences.

@@ -247,7 +247,7 @@ class Waterfall {
       const batch = span.produce === null && span.queue === null && !span.batch ? [] : [
         'made in ', time(span.produce, 'batch/produce_ns'), ', in the queue for ', time(span.queue, 'batch/queue_ns'),
         ', trace ', span.batch ? element('code', {}, span.batch) : '–'];
-      return element('tr', { 'data-at': `examples/${at}/spans/${span.row}` },
+      return element('tr', { 'data-at': `exemplars/${at}/spans/${span.row}` },
         element('th', { scope: 'row' }, codePath(span.name)),
         cell(span.phase ? element('code', {}, span.phase) : ''), cell(lanes[span.lane] ?? ''),
         number(Number.isFinite(span.offset) ? figure(span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`) : '–'),

@@ -85,23 +85,26 @@ impl Moved {
             let mut left_ns = linked_ns;
             let from: (Box<str>, Box<str>) = (wait.as_str().into(), Box::default());
             let parts = through.making.range(from..).take_while(|((other, _), _)| **other == **wait);
-            for ((_, path), &(making_ns, batches)) in parts {
+            for ((_, path), &(in_production_ns, batches)) in parts {
                 // Where the section is not in the table, the time stays with the wait.
                 if rows.binary_search_by(|row| row.path.as_str().cmp(path)).is_err() {
                     continue;
                 }
-                let making_ns = of_all(making_ns).min(left_ns);
-                left_ns -= making_ns;
+                let in_production_ns = of_all(in_production_ns).min(left_ns);
+                left_ns -= in_production_ns;
                 let to = by_path.entry(path.clone()).or_default();
-                (to.1, to.2) =
-                    (to.1.saturating_add(making_ns), to.2.saturating_add(saturate(of_all(batches.into()))));
+                (to.1, to.2) = (
+                    to.1.saturating_add(in_production_ns),
+                    to.2.saturating_add(saturate(of_all(batches.into()))),
+                );
             }
             let gone_ns = linked_ns - left_ns;
             made_ns = made_ns.saturating_add(gone_ns);
             by_path.entry(wait.as_str().into()).or_default().0 = gone_ns;
         }
         let linked_ns = linked.values().fold(0u128, |sum, &linked_ns| sum.saturating_add(linked_ns));
-        let said = ThroughBatches { linked_ns: saturate(linked_ns), making_ns: saturate(made_ns), is_exact };
+        let said =
+            ThroughBatches { linked_ns: saturate(linked_ns), in_production_ns: saturate(made_ns), is_exact };
         Self { by_path, said: (linked_ns > 0).then_some(said) }
     }
 
@@ -132,8 +135,8 @@ fn section(path: String, acc: &CriticalAcc, total_ns: u128, rows: &[SectionRow])
 fn waits(parts: &Parts) -> Option<WaitParts> {
     (parts.waits > 0).then(|| WaitParts {
         waits: parts.waits,
-        behind_ns: saturate(parts.behind_ns),
-        making_ns: saturate(parts.making_ns),
-        handover_ns: saturate(parts.handover_ns),
+        not_started_ns: saturate(parts.not_started_ns),
+        in_production_ns: saturate(parts.in_production_ns),
+        in_transit_ns: saturate(parts.in_transit_ns),
     })
 }

@@ -37,11 +37,11 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
     // The median step says most about the run; where there is none, the first.
     let is_median = |example: &&Example| example.roles.contains(&ExampleRole::Median);
     let primary = |example: &&Example| Some(example.mode.as_str()) == report.summary.mode;
-    let all = || report.examples.iter().filter(primary);
-    let Some(shown) = all().find(is_median).or_else(|| all().next()).or(report.examples.first()) else {
+    let all = || report.exemplars.iter().filter(primary);
+    let Some(shown) = all().find(is_median).or_else(|| all().next()).or(report.exemplars.first()) else {
         return doc.say(Shown::HTML, "No step was read with all its sections, so none can be shown.");
     };
-    let at = report.examples.iter().position(|example| example == shown).unwrap_or(0);
+    let at = report.exemplars.iter().position(|example| example == shown).unwrap_or(0);
     doc.blocks.push(super::Block::Tools("waterfall"));
     doc.plot(Plot::bare(Drawing::Waterfall(waterfall(report, at, shown))));
     doc.details("waterfall-rows", "The spans as a table", |doc| {
@@ -76,8 +76,8 @@ fn kept(report: &Report, doc: &mut Document) {
     const HTML: Shown = Shown::HTML;
     let caption =
         "Steps that were kept with their spans; a trace viewer that has the traces finds them by these ids";
-    doc.table(HTML, caption, report.examples.iter().enumerate())
-        .at(|(at, _)| format!("examples/{at}"))
+    doc.table(HTML, caption, report.exemplars.iter().enumerate())
+        .at(|(at, _)| format!("exemplars/{at}"))
         .column(HTML, ">Step", "step", |(_, row)| count(row.step.step))
         .column(HTML, "Why", "", |(_, row)| format!("{}, {}", row.mode.as_str(), roles(row)).into())
         .column(HTML, ">Rank", "rank", |(_, row)| number(row.step.rank))
@@ -116,7 +116,7 @@ fn spans(at: usize, example: &Example, doc: &mut Document) {
         figure(Some(offset_ns), Unit::Words(words))
     };
     doc.table(HTML, "Spans of the step", example.spans.iter().enumerate().take(ROWS))
-        .at(|(n, _)| format!("examples/{at}/spans/{n}"))
+        .at(|(n, _)| format!("exemplars/{at}/spans/{n}"))
         .column(HTML, "Section", "", |(_, span)| Cell::Path(named(&span.name)))
         .column(HTML, "Phase", "", |(_, span)| {
             code_or(span.phase.as_ref().map(PhaseName::as_str), Cell::Empty)

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::plot::Range;
 use crate::accumulate::step_series;
 use crate::report::Report;
-use crate::summary::{HeldSeries, ModeSummary, PhaseName, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
+use crate::summary::{
+    ModeSummary, PhaseName, PhasePoint, PhaseSeries, RetainedSeries, SeriesPoint, StepSeries,
+};
 
 /// The mode of the report, and its place.
 pub(crate) fn primary(report: &Report) -> Option<(usize, &ModeSummary)> {
@@ -54,7 +56,7 @@ pub(crate) fn exposed_ns(point: &PhasePoint, phase: &str) -> u64 {
 }
 
 /// What sections hold over the steps.
-pub(crate) fn held_series(report: &Report) -> Option<&HeldSeries> {
+pub(crate) fn held_series(report: &Report) -> Option<&RetainedSeries> {
     report.memory.as_ref()?.by_section.as_ref().filter(|held| !held.points.is_empty())
 }
 

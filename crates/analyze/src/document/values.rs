@@ -161,7 +161,7 @@ mod tests {
             ValuePoint { step, count: 2, mean: value, min: value - 1.0, max: value + 1.0, last: value }
         };
         let points = steps.map(point).collect();
-        ValueSeries { name: "loss".into(), shift, not_finite: 0, elsewhere: None, points }
+        ValueSeries { name: "loss".into(), shift, not_finite: 0, unnumbered: None, points }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::accumulate::Merge;
 use crate::accumulate::saturate::{saturate, share};
 use crate::accumulate::time_buckets::TimeBuckets;
 use crate::loaders::batches::{LoaderAcc, Made, WaitTime, WorkerAcc};
-use crate::summary::{AfterWarmup, WhileAwaited};
+use crate::summary::{AfterWarmup, UnderDemand};
 
 /// Batches that a stretch of time has on average at least: a queue may bridge what varies within so many.
 const BATCHES: u64 = 32;
@@ -56,7 +56,7 @@ impl Steady {
     }
 
     /// Figures of each stretch of time by as much as it was waited for in that; `waits` are those for its batches.
-    pub(crate) fn awaited(&self, waits: &TimeBuckets<WaitTime>, from_ns: u64) -> Option<WhileAwaited> {
+    pub(crate) fn awaited(&self, waits: &TimeBuckets<WaitTime>, from_ns: u64) -> Option<UnderDemand> {
         let (mut made, mut waits) = (self.made.clone(), waits.since(from_ns));
         made.coarsen(waits.shift());
         let batches = made.iter().fold(0, |sum, (_, made)| made.batches.saturating_add(sum));
@@ -84,7 +84,7 @@ impl Steady {
         }
         let produce_mean_ns = saturate(making.checked_div(count)?);
         (possible > 0)
-            .then(|| WhileAwaited { utilisation: share(busy.min(possible), possible), produce_mean_ns })
+            .then(|| UnderDemand { utilisation: share(busy.min(possible), possible), produce_mean_ns })
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
 /// between steps; and the calls of either, whichever take longer.
 fn calls(summary: &Summary, section: Option<&SectionRow>, steps: &Steps<'_>) -> (u64, u64, Stats) {
     let is_checkpoint = |phase: Option<&PhaseName>| phase.is_some_and(|phase| phase.is(Phase::Checkpoint));
-    let between = summary.outside.iter().find(|row| is_checkpoint(row.phase.as_ref()));
+    let between = summary.between_steps.iter().find(|row| is_checkpoint(row.phase.as_ref()));
     let between = between.map(|row| row.stats).unwrap_or_default();
     // Of a checkpoint with parts the whole.
     let is_whole = |row: &&SectionRow| {

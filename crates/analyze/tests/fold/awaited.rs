@@ -56,7 +56,7 @@ fn a_loader_that_becomes_too_slow_needs_more_workers_and_no_deeper_queue() {
         let slower = |step: u64| if step * 6 < steps * part { 1_500 * US } else { 9_000 * US };
         let found = run(&(0..steps).map(slower).collect::<Vec<_>>());
         let loader = &found.batches.loaders[0];
-        let then = loader.while_awaited.unwrap();
+        let then = loader.under_demand.unwrap();
         assert!(then.utilisation > 0.9 && loader.utilisation.unwrap() < 0.85, "{part}: {loader:?}");
         assert!(then.produce_mean_ns.abs_diff(9_000 * US) < 700 * US, "{part}: {then:?}");
         let advice = advice(&found);

@@ -122,8 +122,7 @@ fn waits_go_to_the_loader_that_they_name() {
         .loaders
         .iter()
         .map(|row| {
-            let held: Vec<_> =
-                row.held_up.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
+            let held: Vec<_> = row.stalls.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
             (row.name.as_str(), row.waits.wait.count, row.waits.wait.total, row.waits.produce.p50, held)
         })
         .collect();
@@ -170,5 +169,5 @@ fn stages_that_wait_for_each_other_are_known_by_pairs() {
         read.waited_by.iter().map(|row| (row.loader.as_str(), row.waits, row.total_ns)).collect();
     assert_eq!(waited, [("decode", 2, 65)]);
     assert_eq!((decode.waited_by.len(), read.waited_by_ns("decode"), read.waited_by_ns("read")), (0, 65, 0));
-    assert_eq!(read.held_up, []);
+    assert_eq!(read.stalls, []);
 }

@@ -13,7 +13,7 @@ const SLOWEST: ExampleRole = ExampleRole::Slowest;
 
 /// Step number and roles of what is shown.
 fn roles(summary: &Summary) -> Vec<(u64, &[ExampleRole])> {
-    summary.examples.iter().map(|row| (row.step.step.unwrap(), row.roles.as_slice())).collect()
+    summary.exemplars.iter().map(|row| (row.step.step.unwrap(), row.roles.as_slice())).collect()
 }
 
 fn pieces(example: &Example) -> Vec<(&str, u64, u64)> {
@@ -35,12 +35,12 @@ fn first_median_and_slowest_are_kept() {
     let shown = roles(&summary);
     assert_eq!(shown[..2], [(0, &[FIRST][..]), (1, &[FIRST][..])]);
     assert_eq!(shown[3..], [(30, &[SLOWEST][..]), (7, &[SLOWEST]), (39, &[SLOWEST]), (38, &[SLOWEST])]);
-    let median = &summary.examples[2];
+    let median = &summary.exemplars[2];
     assert_eq!(median.roles, [MEDIAN]);
     let off = median.step.duration_ns.abs_diff(summary.modes[0].steady.p50.unwrap());
     assert!(off <= 8, "a sample of 16 of 40 is off by {off}");
-    assert_eq!(summary.examples[3].step.trace_id, format!("{:032x}", 30));
-    assert_eq!(summary.examples[3].span_id, format!("{:016x}", 1));
+    assert_eq!(summary.exemplars[3].step.trace_id, format!("{:032x}", 30));
+    assert_eq!(summary.exemplars[3].span_id, format!("{:016x}", 1));
 }
 
 /// A step whose batch is waited for, with a thread beside it that ends first.
@@ -66,7 +66,7 @@ fn threaded() -> Trace {
 #[test]
 fn a_step_is_kept_with_threads_phases_path_and_batch() {
     let summary = summarise(&[threaded()]);
-    let example = &summary.examples[0];
+    let example = &summary.exemplars[0];
     let lanes: Vec<_> =
         example.lanes.iter().map(|lane| (lane.thread_id, lane.thread_name.as_deref())).collect();
     assert_eq!(lanes, [(Some(7), Some("main")), (Some(8), None)]);
@@ -120,7 +120,7 @@ fn wide(count: u64, name: &str) -> Trace {
 #[test]
 fn of_many_spans_the_longest_are_kept_and_the_path_stays_the_step() {
     let summary = summarise(&[wide(1_000, "part")]);
-    let example = &summary.examples[0];
+    let example = &summary.exemplars[0];
     assert_eq!((example.spans.len(), example.spans_in_step), (EXAMPLE_SPANS, 1_002));
     assert_eq!(example.spans.iter().filter(|span| span.duration_ns == 15).count(), 100);
     assert!(example.spans.is_sorted_by_key(|span| span.offset_ns));

@@ -226,7 +226,7 @@ fn between_steps_others_are_waited_for_as_well() {
     last.step(1, 200, 300).thread(1);
     let summary = summarise([&build.trace(), &between.trace(), &last.trace()]);
     let rows: Vec<_> = summary
-        .outside
+        .between_steps
         .iter()
         .map(|row| (row.phase.as_ref().map(ToString::to_string), row.exposed_ns))
         .collect();

@@ -1,6 +1,6 @@
 //! What sections hold over the steps, against figures worked out by hand.
 
-use stepscope_analyze::summary::{HeldSeries, StepNumbers};
+use stepscope_analyze::summary::{RetainedSeries, StepNumbers};
 use stepscope_analyze::{Bounds, Config, Partial};
 use stepscope_core::{Mode, SectionKind};
 use stepscope_model::{Figure, Trace};
@@ -30,22 +30,22 @@ fn step(number: u64, kept: i64) -> Trace {
     build.trace()
 }
 
-fn series(traces: &[Trace]) -> HeldSeries {
+fn series(traces: &[Trace]) -> RetainedSeries {
     summarise(traces).memory.by_section.unwrap()
 }
 
 /// What a section holds at every point.
-fn held(series: &HeldSeries, path: &str) -> Option<Vec<i64>> {
+fn held(series: &RetainedSeries, path: &str) -> Option<Vec<i64>> {
     let at = series.sections.iter().position(|section| section.path == path)?;
     Some(series.points.iter().map(|point| point.sections[at]).collect())
 }
 
-fn is_sum(series: &HeldSeries) {
+fn is_sum(series: &RetainedSeries) {
     let mut before = 0;
     for point in &series.points {
-        assert_eq!(point.sections.iter().sum::<i64>() + point.other_bytes, point.held_bytes);
-        assert_eq!(point.held_bytes - before, point.net_bytes);
-        before = point.held_bytes;
+        assert_eq!(point.sections.iter().sum::<i64>() + point.other_bytes, point.retained_bytes);
+        assert_eq!(point.retained_bytes - before, point.net_bytes);
+        before = point.retained_bytes;
     }
 }
 
@@ -63,7 +63,7 @@ fn what_is_kept_rises_and_what_another_section_frees_is_told() {
     assert_eq!(series.sections.len(), 3);
     assert_eq!(series.total.last_bytes, 4_000);
     let history = &series.sections[0];
-    assert_eq!((history.path.as_str(), history.with_inside), ("step/history", false));
+    assert_eq!((history.path.as_str(), history.includes_nested), ("step/history", false));
     assert_eq!((history.figures.first_bytes, history.figures.last_bytes), (1_000, 4_000));
     assert_eq!((history.figures.peak_bytes, history.figures.peak_step), (4_000, 3));
     assert_eq!((series.other.last_bytes, series.other.peak_bytes), (0, 0));
@@ -99,7 +99,7 @@ fn runs_and_epochs_hold_what_their_steps_do_and_count_for_nothing() {
     run.span(1, "epoch", 0, 10_000).kind(SectionKind::Epoch).memory(8_888, 0).thread(1);
     let series = series(&[run.trace(), step(0, 4_000)]);
     assert_eq!(series.total.last_bytes, 4_000);
-    assert!(series.untold.is_empty());
+    assert!(series.excluded.is_empty());
 }
 
 #[test]

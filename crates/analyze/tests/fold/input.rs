@@ -53,7 +53,7 @@ fn waits_between_steps_count_and_the_first_one_does_not() {
     assert_eq!(summary.input.in_steps_ns, 10_000);
     assert_eq!(summary.input.between_ns, 49_500);
     assert_eq!(summary.input.share, Some(59_500.0 / 149_500.0));
-    let wait = &summary.outside[0];
+    let wait = &summary.between_steps[0];
     assert_eq!(wait.phase, Some(PhaseName::Known(Phase::DataWait)));
     assert_eq!((wait.stats.count, wait.stats.p50, wait.exposed_ns), (99, Some(500), 49_500));
 }
@@ -78,13 +78,13 @@ fn what_evaluation_waits_for_is_not_waited_for_by_training() {
     let summary = summarise(&validated(loops(100, 500, 100), 100));
     assert_eq!(summary.input, without.input);
     let rows: Vec<_> = summary
-        .outside
+        .between_steps
         .iter()
         .map(|row| (row.phase.as_ref().map(PhaseName::as_str), row.stats.total, row.exposed_ns))
         .collect();
     assert_eq!(rows, [(Some("data_wait"), 49_500, 49_500), (Some("evaluation"), 30_000, 30_000)]);
     let loader = &summary.batches.loaders[0];
-    let held: Vec<_> = loader.held_up.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
+    let held: Vec<_> = loader.stalls.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
     assert_eq!((loader.name.as_str(), held), ("validation", vec![(Some(Mode::Eval), 10, 20_000)]));
     // In a run that only evaluates it is what the steps wait for.
     let mut traces = validated(loops(100, 0, 100), 100);
@@ -124,7 +124,7 @@ fn what_other_threads_do_between_steps_is_hidden() {
     let summary = summarise(&traces);
     assert_eq!(verdict_on(&summary), InputVerdict::No);
     assert_eq!(summary.input.share, Some(0.0));
-    assert!(summary.outside.is_empty());
+    assert!(summary.between_steps.is_empty());
 }
 
 #[test]
@@ -161,9 +161,10 @@ fn on_a_pool(count: u64, (beside, beside_ns): (&str, u64), (between, between_ns)
 
 /// Phase, calls, their time, and the exposed time of each row between steps.
 fn rows(summary: &Summary) -> Vec<(Option<&str>, u64, u64, u64)> {
-    let of =
-        |row: &stepscope_analyze::summary::OutsideRow| (row.stats.count, row.stats.total, row.exposed_ns);
-    let rows = summary.outside.iter().map(|row| (row.phase.as_ref().map(PhaseName::as_str), of(row)));
+    let of = |row: &stepscope_analyze::summary::BetweenStepsRow| {
+        (row.stats.count, row.stats.total, row.exposed_ns)
+    };
+    let rows = summary.between_steps.iter().map(|row| (row.phase.as_ref().map(PhaseName::as_str), of(row)));
     rows.map(|(phase, (count, total, exposed))| (phase, count, total, exposed)).collect()
 }
 

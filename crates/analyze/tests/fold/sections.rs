@@ -170,7 +170,7 @@ fn a_continued_trace_stands_under_the_path_it_continues() {
     assert_eq!(row.stats.count, 1);
     assert_eq!(row.phase, Some(PhaseName::Known(Phase::Forward)));
     assert!(summary.section("step").is_none(), "no span, no row");
-    assert!(summary.outside.is_empty(), "its time is the step's");
+    assert!(summary.between_steps.is_empty(), "its time is the step's");
 }
 
 #[test]

@@ -199,8 +199,8 @@ fn the_longest_pauses_are_told_with_their_steps() {
             };
     }
     let told = |summary: &Summary| {
-        let pauses = &summary.mode(Mode::Train).unwrap().pauses;
-        pauses.iter().map(|pause| (pause.step, pause.start_ns, pause.pause_ns)).collect::<Vec<_>>()
+        let pauses = &summary.mode(Mode::Train).unwrap().step_gaps;
+        pauses.iter().map(|pause| (pause.step, pause.start_ns, pause.gap_ns)).collect::<Vec<_>>()
     };
     // 32 more after step 100, 65 more after step 200.
     let expected = [(200, 1_000 + 200 * 105 + 32, 70), (300, 1_000 + 300 * 105 + 97, 60), (100, 11_500, 7)];

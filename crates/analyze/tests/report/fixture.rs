@@ -1,10 +1,10 @@
 //! Summaries made by hand, one field at a time. Times of phases are per step.
 
 use stepscope_analyze::summary::{
-    BatchSummary, Coverage, CriticalPath, DurationBucket, InSteps, InstanceRow, LoaderRow, Losses,
-    ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
-    SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend, TrendPair,
-    WaitSummary, Warmup, WholeSteps, WorkerRow,
+    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, DurationBucket, InSteps, InstanceRow, LoaderRow,
+    Losses, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory, SectionRow,
+    SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend, TrendPair, WaitSummary, Warmup,
+    WholeSteps, WorkerRow,
 };
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
@@ -44,7 +44,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A run that ended in order, of equal steps that hold no phase yet.
+    /// A run that finished cleanly, of equal steps that hold no phase yet.
     pub(crate) fn of(steps: u64, step_ns: u64) -> Self {
         Self::with_durations(vec![step_ns; usize::try_from(steps).unwrap()])
     }
@@ -109,7 +109,7 @@ impl Run {
             ended_by: None,
             traces: count,
             steps: all,
-            works: all,
+            work_time: all,
             warmup_steps: 0,
             throughput,
             communication_per_step_ns: None,
@@ -154,7 +154,7 @@ impl Run {
             throughput,
             slowest_together: Vec::new(),
             slowest,
-            pauses: Vec::new(),
+            step_gaps: Vec::new(),
         }];
         let mut run = Self { summary };
         run.section("step", SectionKind::Step, None, all, 0);
@@ -221,7 +221,7 @@ impl Run {
 
     fn outside(mut self, phase: Option<Phase>, name: &str, durations: &[u64]) -> Self {
         let stats = stats(durations.iter().copied());
-        self.summary.outside.push(OutsideRow {
+        self.summary.between_steps.push(BetweenStepsRow {
             phase: phase.map(PhaseName::Known),
             stats,
             exposed_ns: stats.total,
@@ -254,7 +254,7 @@ impl Run {
                 slot_wait_share: None,
                 after_warmup: None,
                 slowest: None,
-                while_awaited: None,
+                under_demand: None,
                 samples: Some(steps * 64),
                 workers: (0..workers)
                     .map(|thread| WorkerRow {
@@ -271,7 +271,7 @@ impl Run {
                     })
                     .collect(),
                 waits: WaitSummary::default(),
-                held_up: Vec::new(),
+                stalls: Vec::new(),
                 waited_by: Vec::new(),
             }],
         };
@@ -426,7 +426,7 @@ impl Run {
         let row = |(rank, &(step_ns, communication_ns)): (i64, &(u64, u64))| InstanceRow {
             resource: Resource { rank: Some(rank), ..first.resource.clone() },
             steps: same(steps, step_ns),
-            works: same(steps, step_ns - communication_ns),
+            work_time: same(steps, step_ns - communication_ns),
             throughput: Throughput { elapsed_ns: steps * step_ns, ..first.throughput },
             communication_per_step_ns: Some(communication_ns),
             ..first.clone()

@@ -59,7 +59,7 @@ pub(crate) fn troubled() -> Summary {
         sink: "directory".into(),
         reason: Some(LossReason::SizeBound),
         spans: 40,
-        is_lacking: true,
+        is_missing_here: true,
     }];
     summary.losses.absent = Some(40);
     summary.state.incomplete_traces = 8;
@@ -103,11 +103,11 @@ pub(crate) fn partly_read() -> Summary {
         parts_because: Some(Shortfall::Lost(LossReason::Thinned)),
     };
     summary.modes[0].whole.steps = 120;
-    let row = |sink: &str, reason, spans, is_lacking| LossRow {
+    let row = |sink: &str, reason, spans, is_missing_here| LossRow {
         sink: sink.into(),
         reason: Some(reason),
         spans,
-        is_lacking,
+        is_missing_here,
     };
     summary.losses.dropped = vec![
         row("directory", LossReason::Thinned, 320, true),

@@ -45,14 +45,14 @@ impl NetAllocations {
 
 /// What was left allocated in the steps of one point, or in one stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct HeldPoint {
+pub(crate) struct RetainedPoint {
     /// The last end of what is in it.
     pub(crate) until_ns: u64,
     /// By the identity of the section, in order, without zeros. Sums wrap, so that their order does not matter.
     pub(crate) nets: Vec<(u64, i64)>,
 }
 
-impl HeldPoint {
+impl RetainedPoint {
     fn add(&mut self, id: u64, net: i64) {
         match self.nets.binary_search_by_key(&id, |&(other, _)| other) {
             Ok(at) => {
@@ -76,7 +76,7 @@ impl HeldPoint {
     }
 }
 
-impl Merge for HeldPoint {
+impl Merge for RetainedPoint {
     fn absorb(&mut self, other: &Self) {
         self.until_ns = self.until_ns.max(other.until_ns);
         other.nets.iter().for_each(|&(id, net)| self.add(id, net));
@@ -94,19 +94,19 @@ pub(crate) struct RetainedMemory {
     #[serde(skip)]
     known: Vec<bool>,
     /// By mode, at the places of steps.
-    steps: [StepSeries<HeldPoint>; 3],
+    steps: [StepSeries<RetainedPoint>; 3],
     /// What is in no numbered step, at its end.
-    elsewhere: StepSeries<HeldPoint>,
+    elsewhere: StepSeries<RetainedPoint>,
 }
 
 impl RetainedMemory {
     /// The points of a mode's steps.
-    pub(crate) fn of_mode(&self, mode: usize) -> Option<&StepSeries<HeldPoint>> {
+    pub(crate) fn of_mode(&self, mode: usize) -> Option<&StepSeries<RetainedPoint>> {
         self.steps.get(mode).filter(|points| !points.points.is_empty())
     }
 
     /// Stretches of time of what is in no step of `mode` that has a number.
-    pub(crate) fn beside(&self, mode: usize) -> impl Iterator<Item = &HeldPoint> {
+    pub(crate) fn beside(&self, mode: usize) -> impl Iterator<Item = &RetainedPoint> {
         let others = self.steps.iter().enumerate().filter(move |&(other, _)| other != mode);
         let others = others.flat_map(|(_, points)| points.points.values());
         others.chain(self.elsewhere.points.values()).map(Box::as_ref)

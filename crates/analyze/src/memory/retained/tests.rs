@@ -25,8 +25,8 @@ fn put(retained: &mut RetainedMemory, step: u64, nets: &[(u32, i64)], tree: &Pat
 
 /// Every net by (step of the point, identity; 0 for the others).
 fn content(retained: &RetainedMemory) -> BTreeMap<(u64, u64), i64> {
-    let points: &StepSeries<HeldPoint> = &retained.steps[0];
-    let of = |&(_, key): &(u64, u64), point: &HeldPoint| {
+    let points: &StepSeries<RetainedPoint> = &retained.steps[0];
+    let of = |&(_, key): &(u64, u64), point: &RetainedPoint| {
         let named = point.nets.iter().map(|&(id, net)| ((key << points.shift, id), net));
         named.collect::<Vec<_>>()
     };

@@ -181,7 +181,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         "plots": plots,
         "steps": [first.min(MAX), last.min(MAX)],
         "texts": texts,
-        "examples": examples,
+        "exemplars": examples,
         "colors": Palette::of(report).classes(),
         "sections": rest(report),
         "p50": time.and_then(|time| time.p50),

@@ -223,7 +223,7 @@ fn the_data_are_the_series() {
                 }
                 (None, Some((place, figure))) => {
                     let at: usize = place.strip_prefix("example-").unwrap().parse().unwrap();
-                    example_column(&summary.examples[at], figure, &header["texts"])
+                    example_column(&summary.exemplars[at], figure, &header["texts"])
                 }
                 (None, None) => panic!("{other} is not expected"),
             },

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::Pause;
+use stepscope_analyze::summary::StepGap;
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -34,13 +34,13 @@ fn the_pauses_that_make_most_of_it_are_located() {
         let mut summary = run.build();
         summary.instances[0].usual_gap_ns = Some(0);
         let start_ns = summary.state.first_ns.unwrap();
-        let pauses = pauses_ms.iter().zip(1u64..).map(|(&pause_ms, at)| Pause {
+        let pauses = pauses_ms.iter().zip(1u64..).map(|(&pause_ms, at)| StepGap {
             step: 20 * at - 1,
             step_numbers: 1,
             start_ns: start_ns + 200 * at * MS,
-            pause_ns: pause_ms * MS,
+            gap_ns: pause_ms * MS,
         });
-        summary.modes[0].pauses = pauses.collect();
+        summary.modes[0].step_gaps = pauses.collect();
         let [finding] = found(RULE, &summary).try_into().unwrap();
         finding
     };

@@ -6,7 +6,7 @@ use stepscope_analyze::loaders::InputVerdict;
 use stepscope_analyze::report::{self, TimeBase};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    AfterWarmup, BatchSummary, FigureSum, HeldUp, LoaderRow, WaitSummary, WaitedBy, WhileAwaited,
+    AfterWarmup, BatchSummary, FigureSum, LoaderRow, LoaderStall, UnderDemand, WaitSummary, WaitedBy,
 };
 use stepscope_core::{Mode, Phase, SectionKind};
 
@@ -57,17 +57,17 @@ fn two_loaders() -> Summary {
         unused: Some(depth.saturating_sub(1)),
         depth: same(100, depth),
     };
-    let held = |mode: Option<Mode>, ns: u64| HeldUp { mode, waits: 100, total_ns: 100 * ns };
+    let held = |mode: Option<Mode>, ns: u64| LoaderStall { mode, waits: 100, total_ns: 100 * ns };
     let train = &mut summary.batches.loaders[0];
     train.waits = waits(4 * MS, 9 * MS, 1_000, 1);
-    train.held_up = vec![held(Some(Mode::Train), 4 * MS)];
+    train.stalls = vec![held(Some(Mode::Train), 4 * MS)];
     masks.name = "masks".into();
     masks.busy_ns += 1;
     masks.produce = same(100, 2 * MS);
     masks.workers.push(masks.workers[0].clone());
     masks.waits = waits(MS, 2 * MS, 30 * MS, 5);
     // Evaluation waits for it longest, which is no matter of the training step.
-    masks.held_up = vec![held(Some(Mode::Eval), 20 * MS), held(None, MS)];
+    masks.stalls = vec![held(Some(Mode::Eval), 20 * MS), held(None, MS)];
     summary.batches.loaders.insert(0, masks);
     summary.waits = waits(2 * MS, 6 * MS, 15 * MS, 3);
     summary
@@ -126,7 +126,7 @@ fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
             utilisation: Some(0.5),
             slot_wait_share: Some(0.4),
         });
-        loader.while_awaited = Some(WhileAwaited { utilisation, produce_mean_ns });
+        loader.under_demand = Some(UnderDemand { utilisation, produce_mean_ns });
         let [finding] = found(RULE, &summary).try_into().unwrap();
         let said = |key: &str| finding.evidence.get(key).cloned();
         (said("workers_needed"), said("workers_busy_while_awaited_share"), finding.recommendation.clone())
@@ -200,7 +200,7 @@ fn stages(of: &[Stage<'_>]) -> Summary {
     };
     let mut loaders: Vec<LoaderRow> = of.iter().map(row).collect();
     loaders[0].waits = summary.waits;
-    loaders[0].held_up = vec![HeldUp { mode: Some(Mode::Train), waits: 100, total_ns: 2_000 * MS }];
+    loaders[0].stalls = vec![LoaderStall { mode: Some(Mode::Train), waits: 100, total_ns: 2_000 * MS }];
     loaders.sort_by(|a, b| a.name.cmp(&b.name));
     summary.batches.loaders = loaders;
     summary

@@ -35,7 +35,7 @@ fn group(ranks: &[(Stats, &[(Phase, u64)])]) -> Summary {
             let waits = phases
                 .iter()
                 .filter(|(phase, _)| [Phase::Communication, Phase::Synchronization].contains(phase));
-            row.works = shorter(steps, waits.map(|&(_, ns)| ns).sum());
+            row.work_time = shorter(steps, waits.map(|&(_, ns)| ns).sum());
             let time = |&(phase, exposed_ns)| PhaseTime { phase: PhaseName::Known(phase), exposed_ns };
             row.phases_per_step = phases.iter().map(time).collect();
             let of = row.phases_per_step.iter().find(|time| time.phase.is(Phase::Communication));

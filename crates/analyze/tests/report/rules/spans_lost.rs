@@ -16,12 +16,12 @@ const RULE: &str = "spans_lost";
 fn losses_are_listed_by_reason_with_advice() {
     let mut summary = Run::of(200, MS).build();
     summary.losses.dropped = vec![
-        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 30, is_lacking: true },
+        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 30, is_missing_here: true },
         LossRow {
             sink: "directory".into(),
             reason: Some(LossReason::WriteFailed),
             spans: 20,
-            is_lacking: true,
+            is_missing_here: true,
         },
     ];
     summary.losses.absent = Some(50);
@@ -67,7 +67,7 @@ fn thinning_is_no_loss() {
         sink: "directory".into(),
         reason: Some(LossReason::Thinned),
         spans: 400,
-        is_lacking: true,
+        is_missing_here: true,
     }];
     summary.losses.absent = Some(400);
     // Roots say it once more.

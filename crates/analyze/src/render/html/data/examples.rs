@@ -34,7 +34,7 @@ impl Texts {
 pub(super) fn encode(report: &Report, columns: &mut Columns) -> (Vec<String>, Vec<Value>) {
     let mut texts = Texts::default();
     let mut headers = Vec::new();
-    for (at, example) in report.examples.iter().enumerate() {
+    for (at, example) in report.exemplars.iter().enumerate() {
         let Rows { of_spans, by_lane } = examples::rows(example);
         let spans = || example.spans.iter();
         let mut add = |name: &str, values: &mut dyn Iterator<Item = Option<u64>>| {
