@@ -1,7 +1,7 @@
 //! What a document is made of: headings, sentences, facts, tables, findings, plots.
 
 use super::cell::Cell;
-use super::plot::Plot;
+use super::plot::{Plot, Stack};
 
 /// A part of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +30,12 @@ pub(crate) enum Block {
     More { left_out: usize, what: String },
     /// A drawing.
     Plot(Box<Plot>),
+    /// The bar of phases.
+    Stack(Stack),
     /// What scripts fill, or need beside it: an id.
     Tools(&'static str),
-    /// The same, with an alternative where there are none.
-    Graph { id: &'static str, without: &'static str },
+    /// The same where scripts draw as well: what it says without them, and below it.
+    Graph { id: &'static str, without: &'static str, caption: Cell },
     /// What scripts say.
     Status(&'static str),
 }

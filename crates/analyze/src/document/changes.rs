@@ -53,7 +53,7 @@ fn because(change: &StepChange) -> String {
     format!("{phase} {}{}", times(cause.before_ns, cause.after_ns), section.unwrap_or_default())
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     let all = shown(report).count();
     if all == 0 {
         return;

@@ -16,7 +16,7 @@ const NAME: usize = 46;
 /// Share below which a terminal leaves a section out.
 const SMALL: f64 = 0.005;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if report.critical_path.is_some() || doc.is(Shown::HTML) {
         doc.part("critical", "Critical path", "Critical path");
     }
@@ -29,7 +29,7 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
         false => tables(critical, has_warmup, doc),
     }
     if let Some(waits) = &critical.waits {
-        tell_waits(waits, doc);
+        fill_waits(waits, doc);
     }
     if let Some(text) = critical.through_batches.as_ref().and_then(through_batches) {
         doc.say(Shown::TEXT, text.clone());
@@ -148,7 +148,7 @@ fn beside(critical: &CriticalPath, doc: &mut Document) {
     }
 }
 
-fn tell_waits(parts: &WaitParts, doc: &mut Document) {
+fn fill_waits(parts: &WaitParts, doc: &mut Document) {
     let total_ns = parts.behind_ns.saturating_add(parts.making_ns).saturating_add(parts.handover_ns);
     let named = [
         (parts.making_ns, "its batch was being made"),

@@ -43,7 +43,7 @@ fn waiters((at, loader): (usize, &LoaderRow)) -> Vec<Waiter> {
     steps.chain(others).collect()
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     let (batches, waits) = (&report.detailed_metrics.batches, &report.detailed_metrics.waits);
     if batches.loaders.is_empty() && (waits.wait.count == 0 || doc.is(Shown::MD)) {
         return;

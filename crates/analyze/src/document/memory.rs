@@ -2,8 +2,8 @@
 
 use super::cell::{Unit, bytes, change, code, count, float, keyed, keyed_line, number};
 use super::names::word;
-use super::plot::{BYTES, Bucket, Drawing, Line, Plot, buckets, buckets_of_each, buckets_within};
-use super::series::{held_series, numbers, series, steps_shown, together};
+use super::plot::Plot;
+use super::series::{held_series, series, together};
 use super::{Cell, Document, Shown, Tone, cells, palette};
 use crate::accumulate::saturate::saturate_signed;
 use crate::report::units::{bytes as bytes_words, signed_bytes};
@@ -13,7 +13,7 @@ use crate::summary::{Gauge, HeldFigures, HeldPoint, HeldSeries, SeriesPoint, Ste
 /// Processes shown on a terminal.
 const PROCESSES: usize = 8;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     let memory = report.memory.as_ref();
     if doc.is(Shown::TEXT) {
         return memory.map_or((), |memory| lines(memory, doc));
@@ -159,29 +159,18 @@ fn line(pair: &TrendPair) -> String {
 
 fn plots(report: &Report, doc: &mut Document) {
     let Some((at, series)) = series(report) else { return };
-    let width = numbers(series.shift, &series.points, |point| point.step);
-    let line = |label: &str, class: &str, gauge: fn(&SeriesPoint) -> Option<Gauge>| {
-        let points: Vec<(Bucket, u64)> = series
-            .points
-            .iter()
-            .filter_map(|point| {
-                let gauge = gauge(point)?;
-                let values = [gauge.min, gauge.mean, gauge.max].map(|bytes| bytes as f64);
-                Some((Bucket::of(point.step, width, values), gauge.count))
-            })
-            .collect();
-        Line { label: label.into(), class: class.into(), buckets: buckets(&points) }
-    };
-    let mut lines = vec![
-        line("Resident", palette::RESIDENT, |point| point.rss_bytes),
-        line("Live", palette::LIVE, |point| point.live_bytes),
+    let figures: [(&str, &str, fn(&SeriesPoint) -> Option<Gauge>); 2] = [
+        ("Resident", palette::RESIDENT, |point| point.rss_bytes),
+        ("Live", palette::LIVE, |point| point.live_bytes),
     ];
-    lines.retain(|line| !line.buckets.is_empty());
-    if !lines.is_empty() {
-        let keys = lines.iter().map(|line| keyed(line.class.clone(), line.label.clone()));
+    let is_known =
+        |gauge: fn(&SeriesPoint) -> Option<Gauge>| series.points.iter().any(|point| gauge(point).is_some());
+    let keys = figures.into_iter().filter(|(.., gauge)| is_known(*gauge));
+    let keys: Vec<Cell> = keys.map(|(label, class, _)| keyed(class, label)).collect();
+    if !keys.is_empty() {
         doc.plot(Plot {
-            id: "plot-memory".into(),
-            data: "memory".into(),
+            id: "memory".into(),
+            title: "Memory at the ends of steps, over step numbers".into(),
             heading: "At the ends of steps".into(),
             caption: cells![
                 "Memory at the ends of steps: ",
@@ -189,13 +178,6 @@ fn plots(report: &Report, doc: &mut Document) {
                 ". Live is what the program allocated and did not free; resident is what the system gave it.",
                 peak(at, series)
             ],
-            drawing: Drawing::Bands {
-                title: "Memory at the ends of steps, over step numbers".into(),
-                steps: steps_shown(report),
-                lines,
-                scale: BYTES,
-                marks: None,
-            },
         });
     } else if report.memory.is_some() {
         doc.say(Shown::HTML, "No step says how much memory there was.");
@@ -252,19 +234,8 @@ pub(crate) fn held_lines(held: &HeldSeries) -> Vec<(String, String, Vec<i64>)> {
 }
 
 fn held_plot(report: &Report, held: &HeldSeries) -> Plot {
-    let lines = held_lines(held);
-    let width = numbers(held.shift, &held.points, |point| point.step);
-    let each = buckets_of_each(lines.len());
-    let lines: Vec<Line> = lines
-        .into_iter()
-        .map(|(label, class, bytes)| {
-            let points = held.points.iter().zip(bytes);
-            let points = points.map(|(point, bytes)| (Bucket::of(point.step, width, [bytes as f64; 3]), 1));
-            Line { label, class, buckets: buckets_within(each, &points.collect::<Vec<_>>()) }
-        })
-        .collect();
-    let keys = lines.iter().rev();
-    let keys = keys.map(|line| keyed_line(line.class.clone(), Cell::Slashes(line.label.clone())));
+    let keys = held_lines(held).into_iter().rev();
+    let keys = keys.map(|(label, class, _)| keyed_line(class, Cell::Slashes(label)));
     let mut caption = vec![
         "Memory that sections hold: allocated by them and not freed by them since the run began. ".into(),
         Cell::joined(keys, ", "),
@@ -282,14 +253,9 @@ fn held_plot(report: &Report, held: &HeldSeries) -> Plot {
     }
     caption.push(together(held.shift).into());
     Plot {
-        id: "plot-held".into(),
-        data: "held".into(),
+        id: "held".into(),
+        title: "Memory that sections hold, over step numbers".into(),
         heading: "Held by sections".into(),
         caption: Cell::Row(caption),
-        drawing: Drawing::Changes {
-            title: "Memory that sections hold, over step numbers".into(),
-            steps: steps_shown(report),
-            lines,
-        },
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn tone(report: &Report) -> Tone {
     }
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if !report.has_run() {
         return;
     }

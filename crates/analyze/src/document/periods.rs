@@ -68,7 +68,7 @@ fn most(report: &Report, steps: &PeriodicSteps, period: &StepPeriod) -> String {
     }
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     let Some((at, periodic)) = shown(report) else { return };
     doc.heading(Shown::TEXT, "Periodic steps (no outliers)");
     doc.heading(Shown::MD, "Periodic steps");

@@ -2,8 +2,8 @@
 
 use super::cell::{bar, code, count, keyed, ns, share};
 use super::palette::NO_PHASE as PLAIN;
-use super::plot::{Drawing, Plot};
-use super::{Cell, Document, Kind, Palette, Row, Shown, Tone, cells};
+use super::plot::Stack;
+use super::{Block, Cell, Document, Kind, Palette, Row, Shown, Tone, cells};
 use crate::report::Report;
 use crate::report::units::{count as count_words, percent, things};
 use crate::summary::{OutsideRow, PhaseName};
@@ -29,7 +29,7 @@ fn outside(report: &Report) -> Vec<(usize, &OutsideRow)> {
     report.detailed_metrics.outside.iter().enumerate().filter(|(_, row)| row.stats.count > 0).collect()
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     let summary = &report.summary;
     let is_told = match doc.is(Shown::TEXT) {
         true => summary.mode.is_some(),
@@ -105,7 +105,7 @@ fn exposed(report: &Report, doc: &mut Document) {
         let mut parts: Vec<(String, String, u64)> =
             phases.map(|row| (class(&row.phase), row.phase.as_str().to_owned(), row.exposed_ns)).collect();
         parts.push((PLAIN.into(), NO_PHASE.into(), summary.unattributed_ns));
-        doc.plot(Plot::bare(Drawing::Stack { parts, whole: whole_ns }));
+        doc.blocks.push(Block::Stack(Stack { parts, whole: whole_ns }));
     }
     let is_page = doc.is(Shown::HTML);
     let unattributed = summary.unattributed_share();
@@ -173,7 +173,7 @@ fn sums(report: &Report, doc: &mut Document) {
         let parts: Vec<(String, String, u64)> = parts.map(|((class, name), ns)| (class, name, ns)).collect();
         // Of sections that ran at the same time the bar is as long as they are together.
         let all_ns = parts.iter().fold(0u64, |sum, (_, _, ns)| sum.saturating_add(*ns));
-        doc.plot(Plot::bare(Drawing::Stack { parts, whole: summary.input.steps_ns.max(all_ns) }));
+        doc.blocks.push(Block::Stack(Stack { parts, whole: summary.input.steps_ns.max(all_ns) }));
     }
     doc.table(Shown::TABLES, "Time of the steps by phase", rows.iter().enumerate())
         .at(|(at, _)| format!("summary/phase_sums/{at}"))

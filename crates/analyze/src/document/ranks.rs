@@ -16,7 +16,7 @@ use crate::summary::InstanceRow;
 const RANKS: usize = 64;
 const PHASES: usize = 6;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if report.ranks.is_empty() {
         return;
     }

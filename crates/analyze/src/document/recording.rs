@@ -45,7 +45,7 @@ fn name(limit: &Limit) -> String {
     value.get("limit").and_then(|name| name.as_str()).unwrap_or("unknown").replace('_', " ")
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     doc.part("recording", "Recording", "Recording");
     doc.heading(Shown::BRIEF, "Recording");
     match doc.is(Shown::TEXT) {

@@ -17,7 +17,7 @@ use crate::summary::{PhaseName, SectionRow};
 /// Sections of a comment, and of a page, which reads without scripts; what is beyond is in the data, in a tenth of the space.
 const BRIEF: usize = 20;
 pub(crate) const ROWS: usize = 120;
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if doc.is(Shown::HTML) && !report.sections.is_empty() {
         flame(report, doc);
         page(report, doc);
@@ -26,16 +26,12 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
         tree(report, doc);
         brief(report, doc);
     }
-    standing_out::tell(report, doc);
+    standing_out::fill(report, doc);
 }
 
 /// Where the script puts the flame graph. Without scripts the table says the same.
 fn flame(report: &Report, doc: &mut Document) {
     doc.part("flame", "Flame graph", "Flame graph");
-    doc.blocks.push(Block::Graph {
-        id: "flame",
-        without: "The flame graph needs scripts; the table of sections below holds the same figures.",
-    });
     let of_steps = match report.has_steps() {
         true => {
             " It adds up all steps that were read, of every mode and with warm-up: shares can differ from those of the \
@@ -43,14 +39,16 @@ fn flame(report: &Report, doc: &mut Document) {
         }
         false => "",
     };
-    doc.say(
-        Shown::HTML,
-        format!(
-            "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that \
-             ran at the same time as each other share the width of their parent. What is too narrow to be seen is one box \
-             together.{of_steps} The table of sections holds the same in words."
-        ),
+    let caption = format!(
+        "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that ran \
+         at the same time as each other share the width of their parent. What is too narrow to be seen is one box \
+         together.{of_steps} The table of sections holds the same in words."
     );
+    doc.blocks.push(Block::Graph {
+        id: "flame",
+        without: "The flame graph needs scripts; the table of sections below holds the same figures.",
+        caption: caption.into(),
+    });
 }
 
 /// Places of the sections, longest total first.

@@ -1,9 +1,8 @@
 //! Steps over the run, and the slowest of them.
 
 use super::cell::{code, count, keyed, ns, number};
-use super::palette::STEP;
-use super::plot::{Bucket, DURATION, Drawing, Line, MarkedChange, MarkedPeriod, Marks, Plot, buckets};
-use super::series::{mean, numbers, primary, series, steps_shown, together};
+use super::plot::{MarkedChange, MarkedPeriod, Marks, Plot};
+use super::series::{primary, series, together};
 use super::{Cell, Document, Kind, Shown, cells, changes, periods};
 use crate::report::Report;
 use crate::report::units::{count as count_words, duration, every_step};
@@ -23,20 +22,10 @@ pub(super) fn over_steps(report: &Report, doc: &mut Document) {
     let Some((_, series)) = series(report) else {
         return doc.say(Shown::HTML, "No step has a number, so nothing can be drawn over them.");
     };
-    let width = numbers(series.shift, &series.points, |point| point.step);
-    let points: Vec<(Bucket, u64)> = series
-        .points
-        .iter()
-        .map(|point| {
-            let (min, max) = (point.duration_min_ns as f64, point.duration_max_ns as f64);
-            (Bucket::of(point.step, width, [min, mean(point), max]), point.count)
-        })
-        .collect();
-    let line = Line { label: "Step time".into(), class: STEP.into(), buckets: buckets(&points) };
     let median = report.summary.step_time.as_ref().and_then(|time| time.p50);
     doc.plot(Plot {
-        id: "plot-steps".into(),
-        data: "steps".into(),
+        id: "steps".into(),
+        title: "Step time over step numbers: shortest, mean and longest".into(),
         heading: Cell::Empty,
         caption: cells![
             "Step time over step numbers. The line is the mean, the band reaches from the shortest to the longest step; \
@@ -46,16 +35,9 @@ pub(super) fn over_steps(report: &Report, doc: &mut Document) {
             meaning(report),
             together(series.shift)
         ],
-        drawing: Drawing::Bands {
-            title: "Step time over step numbers: shortest, mean and longest".into(),
-            steps: steps_shown(report),
-            lines: vec![line],
-            scale: DURATION,
-            marks: Some(marks(report)),
-        },
     });
-    changes::tell(report, doc);
-    periods::tell(report, doc);
+    changes::fill(report, doc);
+    periods::fill(report, doc);
 }
 
 /// What stands in the plot of the steps.

@@ -60,7 +60,7 @@ fn blocks(blocks: &[Block], page: &mut String) {
                 add(&format!("and {} more {what}", count(*left_out as u64)), page);
             }
             Block::Small(text) => add(&format!("<sub>{text}</sub>"), page),
-            Block::Plot(_) | Block::Tools(_) | Block::Graph { .. } | Block::Status(_) => {}
+            Block::Plot(_) | Block::Stack(_) | Block::Tools(_) | Block::Graph { .. } | Block::Status(_) => {}
         }
     }
 }

@@ -47,7 +47,7 @@ fn blocks(blocks: &[Block], page: &mut Page) {
                 let left_out = count(*left_out as u64);
                 page.line(Tone::Dim, &format!("  and {left_out} more {what} (--format json has them all)"));
             }
-            Block::Plot(_) | Block::Tools(_) | Block::Graph { .. } | Block::Status(_) => {}
+            Block::Plot(_) | Block::Stack(_) | Block::Tools(_) | Block::Graph { .. } | Block::Status(_) => {}
         }
     }
 }

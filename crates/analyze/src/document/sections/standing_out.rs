@@ -19,7 +19,7 @@ const IDLE: f64 = 0.01;
 const VARIABLE_ROWS: usize = 5;
 const VARIABLE: f64 = 0.1;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     variable(report, doc);
     suspended(report, doc);
     ranked(report, doc);
