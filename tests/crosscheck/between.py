@@ -75,7 +75,7 @@ def compare_between(report, run, warm_up, compare):
         expected = input_ns if row["mode"] == mode else sums.given[row["mode"]]
         same(f"{row['mode']} steps", "input_between_ns", row["input_between_ns"], expected)
     phases = {phase: 0 for phase in [*sums.durations, *sums.exposed] if phase in sums.durations or sums.exposed[phase]}
-    reported = {item["phase"]: item for item in detailed["outside"]}
+    reported = {item["phase"]: item for item in detailed["between_steps"]}
     for phase, got, _ in compare.pairs("between steps", "phase", reported, phases):
         where, durations = f"between steps, phase {phase}", sums.durations.get(phase, [])
         same(where, "exposed_ns", got["exposed_ns"], sums.exposed[phase])

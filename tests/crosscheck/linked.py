@@ -39,7 +39,7 @@ class Linked:
 
     def through(self, mode):
         """({section: time that it gets or loses}, time of all waits that link, time moved), of steps of one mode."""
-        moved, linked_ns, making_ns = {}, 0, 0
+        moved, linked_ns, in_production_ns = {}, 0, 0
         for of, path, links, must_end, start, end in self.waits:
             if of != mode:
                 continue
@@ -49,8 +49,8 @@ class Linked:
             for section, length in way.sections:
                 moved[section] = moved.get(section, 0) + length
                 moved[path] = moved.get(path, 0) - length
-                making_ns += length
-        return moved, linked_ns, making_ns
+                in_production_ns += length
+        return moved, linked_ns, in_production_ns
 
 
 class Way:
@@ -133,13 +133,13 @@ def compare_path(got, mode, run, compare):
     compare.equal(where, "sections and other_ns", in_sections, window[1] - window[2])
     if window[1]:
         compare.close(where, "explained_share", got["explained_share"], 1 - Fraction(window[2], window[1]))
-    moved, linked_ns, making_ns = run.linked.through(mode)
+    moved, linked_ns, in_production_ns = run.linked.through(mode)
     told = got["through_batches"]
     compare.equal(where, "linked_ns", told["linked_ns"] if told else 0, linked_ns)
     # Of very many traces the report takes some to stand for all.
     is_exact = len(run.linked.others) <= OTHERS and (told is None or told["is_exact"])
     if is_exact:
-        compare.equal(where, "making_ns", told["making_ns"] if told else 0, making_ns)
+        compare.equal(where, "in_production_ns", told["in_production_ns"] if told else 0, in_production_ns)
     mine = {path: section.critical[mode] for path, section in run.sections.items() if mode in section.critical}
     for path, length in moved.items():
         time, calls, slacks = mine.get(path, (0, 0, []))
@@ -157,5 +157,5 @@ def compare_path(got, mode, run, compare):
             if window[1]:
                 compare.close(place, "share", row["share"], Fraction(time, window[1]))
     waits, behind, making, handover = loaders.parts_of_waits(run.waits.driving(run.drivers()))
-    expected = {"waits": waits, "behind_ns": behind, "making_ns": making, "handover_ns": handover}
+    expected = {"waits": waits, "not_started_ns": behind, "in_production_ns": making, "in_transit_ns": handover}
     compare.equal(where, "waits", got["waits"], expected if waits else None)

@@ -36,7 +36,7 @@ class Waits:
         self.in_steps, self.outside = [], {}
         self.by_loader = {}
         # {loader: {mode of the step, or None: [waits, time]}}, and those inside of batches by the loader of these.
-        self.held_up, self.waited_by = {}, {}
+        self.stalls, self.waited_by = {}, {}
 
     def add(self, node, exposed, mode):
         """One section; `mode` is that of the step, or of what is outside of steps, where its root holds up steps."""
@@ -59,7 +59,7 @@ class Waits:
         if is_wait(node) and batch is not None:
             add(self.waited_by, loader, loader_of(batch), length)
         if is_wait(node) and node.is_driving and (node.root.kind == "step" or traces.is_outside(node.root)):
-            add(self.held_up, loader, mode, length)
+            add(self.stalls, loader, mode, length)
 
     def driving(self, drivers):
         """The waits of the threads that drive steps, with their spans; where none does, those of all threads."""
@@ -129,7 +129,7 @@ def compare_loaders(detailed, run, compare):
     for name, got, batches in compare.pairs("batches", "loader", listed, made):
         where = f"loader {name}"
         compare_waits(f"{where}, waits", got["waits"], run.waits.by_loader.get(name, []), compare)
-        for figure, key, of in (("held_up", "mode", run.waits.held_up), ("waited_by", "loader", run.waits.waited_by)):
+        for figure, key, of in (("stalls", "mode", run.waits.stalls), ("waited_by", "loader", run.waits.waited_by)):
             told = {(item[key], item["waits"], item["total_ns"]) for item in got[figure]}
             compare.equal(where, figure, told, {(other, *sums) for other, sums in of.get(name, {}).items()})
         compare_batches(where, got, batches, run.drivers(), compare)

@@ -144,7 +144,7 @@ def compare_steps(report, run, sums, warm_up, compare):
         compare.equal(f"{name} steps", "numbers", mode["numbers"], kinds.get(name))
         compare_mode(mode, run.steps_of(name), warm_up.split(run.steps_of(name), name), compare)
     if primary in modes:
-        summary(report["summary"], modes[primary], detailed["outside"], sums, run, compare)
+        summary(report["summary"], modes[primary], detailed["between_steps"], sums, run, compare)
     coverage(report["summary"]["coverage"], run, sums, compare)
 
 
@@ -154,7 +154,7 @@ def compare_process(row, steady, compare):
     compare.stats(where, row["steps"], [step.duration for step in steady])
     compare.throughput(where, row["throughput"], steady)
     known, _ = whole(steady)
-    compare.stats(f"{where} without exchange", row["works"], [step.without(EXCHANGE) for step in known])
+    compare.stats(f"{where} without exchange", row["work_time"], [step.without(EXCHANGE) for step in known])
     exchanged = [step.phases.get("communication", (0,))[0] for step in known]
     mean = sum(exchanged) // len(exchanged) if exchanged else None
     compare.equal(where, "communication_per_step_ns", row["communication_per_step_ns"], mean)

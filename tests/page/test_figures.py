@@ -263,11 +263,11 @@ def explained(report, part, text, around):
         mode, step, rank, roles, time, shown, spans = match.groups()
         return any((mode or summary["mode"], int(step.replace(",", "")), roles.split(" and "), int(shown), int(spans))
                    == (one["mode"], one["step"], one["roles"], len(one["spans"]), one["spans_in_step"])
-                   and rank in (None, str(one["rank"])) and words.says(time, one["duration_ns"]) for one in report["examples"])
+                   and rank in (None, str(one["rank"])) and words.says(time, one["duration_ns"]) for one in report["exemplars"])
     if part == "waterfall" and (match := re.fullmatch(r"(\d+) more spans are in the JSON report\.", text)):
-        return int(match[1]) in [len(one["spans"]) - 40 for one in report["examples"]]
+        return int(match[1]) in [len(one["spans"]) - 40 for one in report["exemplars"]]
     if part == "waterfall":
-        lanes = [lane["thread_id"] for one in report["examples"] for lane in one["lanes"]]
+        lanes = [lane["thread_id"] for one in report["exemplars"] for lane in one["lanes"]]
         return text.removesuffix(" (the step's)") in [str(lane) for lane in lanes]
     if part == "loaders":
         return text in [str(len(loader["workers"])) for loader in details["batches"]["loaders"]]

@@ -120,8 +120,8 @@ class Page(pages.OnePage):
             self.assertIn(f"summary/phases/{number}/exposed_ns", places)
         for number, _ in enumerate(self.report["findings"]):
             self.assertIn(f"findings/{number}/severity", places)
-        for number, example in enumerate(self.report["examples"]):
-            self.assertIn(f"examples/{number}/duration_ns", places)
+        for number, example in enumerate(self.report["exemplars"]):
+            self.assertIn(f"exemplars/{number}/duration_ns", places)
         verdict = self.report["summary"]["verdict"]
         self.assertEqual(self.run_js("return document.querySelector('h1').textContent").replace("\xa0", " "), verdict.replace("`", ""))
         # One sentence, no number of which loses its unit at the end of a line.
@@ -186,9 +186,9 @@ class Page(pages.OnePage):
                 done([[...plot.steps], plot.rows.map(([label, values]) => [label, [...values]])]); })""")
         points = held["points"]
         self.assertEqual(rows[0], [point["step"] for point in points])
-        expected = [(one["path"] + ", with all inside" * one["with_inside"], [point["sections"][at] for point in points])
+        expected = [(one["path"] + ", with all inside" * one["includes_nested"], [point["sections"][at] for point in points])
                     for at, one in enumerate(held["sections"])]
-        expected += [("All others", [point["other_bytes"] for point in points]), ("All sections", [point["held_bytes"] for point in points])]
+        expected += [("All others", [point["other_bytes"] for point in points]), ("All sections", [point["retained_bytes"] for point in points])]
         self.assertEqual([tuple(row) for row in rows[1]], expected)
         # The leak holds most, and its finding leads here.
         self.assertEqual(held["sections"][0]["path"], "step/metrics_history")
@@ -220,7 +220,7 @@ class Page(pages.OnePage):
                     self.assertTrue(dash != other_dash or colors.distance(color, other) > 0.07, (scheme, at_, color, other))
 
     def test_every_step_kept_is_shown_as_a_waterfall(self):
-        examples = self.report["examples"]
+        examples = self.report["exemplars"]
         roles = {role for example in examples for role in example["roles"]}
         self.assertLessEqual({"first", "median", "slowest"}, roles)
         for number, example in enumerate(examples):
@@ -251,10 +251,10 @@ class Page(pages.OnePage):
 
     def test_a_step_zooms_by_mouse_and_by_keys(self):
         self.run_js("document.querySelectorAll('#waterfall-tools .steps button')[0].click()")
-        span = next(n for n, one in enumerate(self.report["examples"][0]["spans"]) if one["name"] == "forward")
+        span = next(n for n, one in enumerate(self.report["exemplars"][0]["spans"]) if one["name"] == "forward")
         self.run_js(f"document.querySelector('#waterfall-graph [data-span=\"{span}\"]').focus()")
         self.browser.press("Enter")
-        shown = self.report["examples"][0]["spans"][span]
+        shown = self.report["exemplars"][0]["spans"][span]
         end = shown["offset_ns"] + shown["duration_ns"]
         self.assertIn(f"part={shown['offset_ns']}-{end}", self.run_js("return location.hash"))
         box = f"document.querySelector('#waterfall-graph [data-span=\"{span}\"]')"
@@ -266,7 +266,7 @@ class Page(pages.OnePage):
         self.assertNotIn("part=", self.run_js("return location.hash"))
         self.browser.drag("#waterfall-graph", 0.25, 0.5)
         low, high = map(int, self.run_js("return new URLSearchParams(location.hash.slice(1)).get('part').split('-')"))
-        whole = self.report["examples"][0]["duration_ns"]
+        whole = self.report["exemplars"][0]["duration_ns"]
         self.assertAlmostEqual(low / whole, 0.25, delta=0.02)
         self.assertAlmostEqual(high / whole, 0.5, delta=0.02)
         # The address shows the same again.
@@ -462,10 +462,10 @@ class Page(pages.OnePage):
     def test_who_waited_for_which_loader_is_told(self):
         places = set(self.run_js(pages.PLACE_OF + "return [...document.querySelectorAll('#loaders data')].map(placeOf)"))
         for number, loader in enumerate(self.report["detailed_metrics"]["batches"]["loaders"]):
-            self.assertGreater(len(loader["held_up"]), 0)
-            self.assertEqual(f"detailed_metrics/batches/loaders/{number}/while_awaited/utilisation" in places,
-                             loader["while_awaited"] is not None)
-            for kind in ("held_up", "waited_by"):
+            self.assertGreater(len(loader["stalls"]), 0)
+            self.assertEqual(f"detailed_metrics/batches/loaders/{number}/under_demand/utilisation" in places,
+                             loader["under_demand"] is not None)
+            for kind in ("stalls", "waited_by"):
                 for row in range(len(loader[kind])):
                     for name in ("waits", "total_ns"):
                         self.assertIn(f"detailed_metrics/batches/loaders/{number}/{kind}/{row}/{name}", places)
@@ -556,7 +556,7 @@ class Page(pages.OnePage):
             for section in self.report["sections"]:
                 self.assertIn(section["path"], text)
             # The spans of the median step are told; plots say what they need.
-            median = next(one for one in self.report["examples"] if "median" in one["roles"])
+            median = next(one for one in self.report["exemplars"] if "median" in one["roles"])
             self.assertEqual(bare.run("return document.querySelectorAll('#waterfall-rows tbody tr').length"), min(len(median["spans"]), 40))
             self.assertEqual(set(bare.run("return [...document.querySelectorAll('figure .drawing')].map(one => one.innerText)")), {"Needs scripts to be drawn."})
             self.assertTrue(bare.run("return document.querySelector('#flame-tools').hidden"))
@@ -908,7 +908,7 @@ class Wide(unittest.TestCase):
             calls = window.run("return [...document.querySelectorAll('#ranked table')].filter(one => one.caption.textContent === 'Sections that are called most')"
                                ".map(one => [...one.tBodies[0].rows].map(row => Number(row.cells[2].querySelector('data').value)))")
             self.assertEqual(calls, [most])
-            shown = next(example for example in report["examples"] if "median" in example["roles"])
+            shown = next(example for example in report["exemplars"] if "median" in example["roles"])
             self.assertEqual((len(shown["spans"]), shown["spans_in_step"]), (256, 520 + 1))
             self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"), 256)
             window.resize(360, 740)
@@ -928,7 +928,7 @@ class Large(unittest.TestCase):
         with browser.Browser() as window:
             window.open(page)
             self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"),
-                             len(next(one for one in report["examples"] if "median" in one["roles"])["spans"]))
+                             len(next(one for one in report["exemplars"] if "median" in one["roles"])["spans"]))
             window.drag("#plot-steps .drawing", 0.4, 0.6)
             self.assertIn("steps=", window.run("return location.hash"))
             # Points of several steps: figures are rebuilt from differences.

@@ -55,7 +55,7 @@ class Staged(unittest.TestCase):
     def test_who_waits_for_which_loader_is_told(self):
         page, report = pages.of("staged")
         loaders = report["detailed_metrics"]["batches"]["loaders"]
-        kinds = (("held_up", lambda row: f"steps ({row['mode']})"), ("waited_by", lambda row: f"batches of {row['loader']}"))
+        kinds = (("stalls", lambda row: f"steps ({row['mode']})"), ("waited_by", lambda row: f"batches of {row['loader']}"))
         expected = [(number, loader["name"], kind, at_, who(row), row) for number, loader in enumerate(loaders)
                     for kind, who in kinds for at_, row in enumerate(loader[kind])]
         self.assertEqual([(name, who) for _, name, _, _, who, _ in expected], [("decode", "steps (train)"), ("read", "batches of decode")])

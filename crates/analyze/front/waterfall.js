@@ -217,7 +217,7 @@ class Waterfall {
       const made = batch ? [
         'made in ', time(batch.produce_ns, 'batch/produce_ns'), ', in the queue for ', time(batch.queue_ns, 'batch/queue_ns'),
         ', trace ', batch.trace_id ? element('code', {}, batch.trace_id) : '–'] : [];
-      return element('tr', { 'data-at': `examples/${at}/spans/${span.at}` },
+      return element('tr', { 'data-at': `exemplars/${at}/spans/${span.at}` },
         element('th', { scope: 'row' }, codePath(span.name)),
         cell(span.phase ? element('code', {}, span.phase) : ''), cell(lanes[span.lane] ?? ''),
         element('td', {}, time(span.offset_ns, undefined, signedTime)), element('td', {}, time(span.duration_ns)), element('td', {}, time(span.critical_ns)),

@@ -11,12 +11,12 @@ pub use crate::exemplars::summary::{
     Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane,
 };
 pub use crate::loaders::summary::{
-    AfterWarmup, BatchSummary, HeldUp, InputFigures, LoaderRow, OutsideRow, SlowestProcess, WaitSummary,
-    WaitedBy, WhileAwaited, WorkerRow,
+    AfterWarmup, BatchSummary, BetweenStepsRow, InputFigures, LoaderRow, LoaderStall, SlowestProcess,
+    UnderDemand, WaitSummary, WaitedBy, WorkerRow,
 };
 pub use crate::memory::summary::{
-    HeldFigures, HeldPoint, HeldSection, HeldSeries, LateGrowth, MemorySummary, ProcessMemory, Trend,
-    TrendPair,
+    LateGrowth, MemorySummary, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection,
+    RetainedSeries, Trend, TrendPair,
 };
 pub use crate::phases::summary::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use crate::run::coverage::{Coverage, Shortfall};
@@ -30,7 +30,7 @@ pub use crate::steps::series::{
     Gauge, PhasePoint, PhaseSeries, PhaseTime, SeriesPoint, StepSeries, ValuePoint, ValueSeries,
 };
 pub use crate::steps::summary::{
-    ModeSummary, Pause, SlowStep, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps,
+    ModeSummary, SlowStep, StepGap, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps,
 };
 
 use std::collections::BTreeMap;
@@ -64,10 +64,10 @@ pub struct Summary {
     /// What goes into input; about [`Self::primary`].
     pub input: InputFigures,
     /// What driving threads did between steps, by phase of the outermost section; longest total first.
-    pub outside: Vec<OutsideRow>,
+    pub between_steps: Vec<BetweenStepsRow>,
     /// What outermost sections took on driving threads before the steady steps, after the last one and beside them, by
-    /// path: it is in `sections`, and not in `outside`.
-    pub beyond: BTreeMap<String, u64>,
+    /// path: it is in `sections`, and not in `between_steps`.
+    pub not_between_steps_ns: BTreeMap<String, u64>,
     /// Batches that loaders made.
     pub batches: BatchSummary,
     /// Waits for batches, of the threads that drive steps.
@@ -95,7 +95,7 @@ pub struct Summary {
     /// Exposed time by phase over step numbers, by mode as `modes`.
     pub phase_series: Vec<PhaseSeries>,
     /// Steps kept with their spans, by mode as `modes`: the first, the median, the slowest.
-    pub examples: Vec<Example>,
+    pub exemplars: Vec<Example>,
     /// The user's own values over step numbers, by name.
     pub values: Vec<ValueSeries>,
 }

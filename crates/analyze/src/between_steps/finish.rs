@@ -20,7 +20,7 @@ use crate::phases::section_time::id_of;
 use crate::run::{InstanceAcc, RunAcc};
 use crate::steps::finish::Steady;
 use crate::steps::steady::SteadySteps;
-use crate::summary::{ModeSummary, OutsideRow, PhaseTime, SectionRow, Stats};
+use crate::summary::{BetweenStepsRow, ModeSummary, PhaseTime, SectionRow, Stats};
 
 /// Time of driving threads between steps.
 #[derive(Default)]
@@ -110,11 +110,11 @@ impl BetweenSteps {
     }
 
     /// One row a phase, longest total first.
-    pub(crate) fn rows(&self) -> Vec<OutsideRow> {
-        let mut rows: Vec<OutsideRow> = self
+    pub(crate) fn rows(&self) -> Vec<BetweenStepsRow> {
+        let mut rows: Vec<BetweenStepsRow> = self
             .sums
             .iter()
-            .map(|(key, time)| OutsideRow {
+            .map(|(key, time)| BetweenStepsRow {
                 phase: key.name(),
                 stats: stats(time),
                 exposed_ns: saturate(time.exposed_ns),

@@ -67,7 +67,7 @@ impl<'a> Between<'a> {
         let others_ns = sum(&mut summary.instances.iter().map(|row| row.other_steps_ns));
         let between_ns = elapsed_ns.saturating_sub(steps.mode.steady_ns).saturating_sub(others_ns);
         let outside = |is_meant: bool| {
-            let rows = summary.outside.iter().filter(move |row| is_own(row.phase.as_ref()) == is_meant);
+            let rows = summary.between_steps.iter().filter(move |row| is_own(row.phase.as_ref()) == is_meant);
             sum(&mut rows.map(|row| row.stats.total))
         };
         let (named_ns, unnamed_ns) = (outside(false), outside(true));
@@ -76,7 +76,10 @@ impl<'a> Between<'a> {
             elapsed_ns,
             left_ns,
             outside_ns: unnamed_ns,
-            has_phases: summary.outside.iter().any(|row| row.phase.is_some() && is_own(row.phase.as_ref())),
+            has_phases: summary
+                .between_steps
+                .iter()
+                .any(|row| row.phase.is_some() && is_own(row.phase.as_ref())),
             unnamed_ns: unnamed_ns.min(left_ns),
             unrecorded_ns: left_ns.saturating_sub(unnamed_ns),
             recorded_ns: named_ns.saturating_add(unnamed_ns),
@@ -113,7 +116,7 @@ impl<'a> Between<'a> {
 fn longest(summary: &Summary, all_ns: u64) -> Option<&SectionRow> {
     let is_meant = |row: &&SectionRow| row.is_part() && is_own(row.phase.as_ref()) && row.in_steps.is_empty();
     let between = |row: &SectionRow| {
-        row.stats.total.saturating_sub(summary.beyond.get(&row.path).copied().unwrap_or(0))
+        row.stats.total.saturating_sub(summary.not_between_steps_ns.get(&row.path).copied().unwrap_or(0))
     };
     let rows = summary.sections.iter().filter(is_meant).map(|row| (between(row), row));
     let rows = rows.filter(|&(ns, _)| ns <= all_ns && ns >= all_ns / 2 && ns > 0);

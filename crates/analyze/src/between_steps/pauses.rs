@@ -6,7 +6,7 @@ use super::Between;
 use crate::report::units::{count, duration, listed};
 use crate::rules::common::steps::Steps;
 use crate::rules::common::when::when;
-use crate::summary::{Pause, StepNumbers, Summary};
+use crate::summary::{StepGap, StepNumbers, Summary};
 
 /// The longest pauses, as few as make at least half of `ns`, even if all sections between steps were in them.
 pub(crate) fn places<'a>(
@@ -14,24 +14,24 @@ pub(crate) fn places<'a>(
     between: &Between<'_>,
     steps: &Steps<'a>,
     processes: u64,
-) -> Option<&'a [Pause]> {
+) -> Option<&'a [StepGap]> {
     let outside_ns = between.recorded_ns.saturating_add(ns / 2);
-    let pauses = steps.mode.pauses.as_slice();
+    let pauses = steps.mode.step_gaps.as_slice();
     (1..=pauses.len()).filter_map(|few| pauses.get(..few)).find(|few| {
-        let all_ns = few.iter().fold(0u64, |sum, pause| sum.saturating_add(pause.pause_ns));
+        let all_ns = few.iter().fold(0u64, |sum, pause| sum.saturating_add(pause.gap_ns));
         all_ns.saturating_mul(processes) >= outside_ns
     })
 }
 
 /// Where a pause is, and how long: `after step 299 (1 min 00 s, 2.40 s into the run)`.
-pub(crate) fn place(pause: &Pause, summary: &Summary) -> String {
+pub(crate) fn place(pause: &StepGap, summary: &Summary) -> String {
     let after = match pause.step_numbers {
         1 => format!("after step {}", count(pause.step)),
         many => {
             format!("in steps {} to {}", count(pause.step), count(pause.step.saturating_add(many - 1)))
         }
     };
-    format!("{after} ({})", when(summary, pause.start_ns, pause.pause_ns))
+    format!("{after} ({})", when(summary, pause.start_ns, pause.gap_ns))
 }
 
 const REQUESTS: &str = " Where the steps serve requests they wait for them here, and that is no loss.";
@@ -43,7 +43,7 @@ const SEVERAL_RUNS: &str = " Steps share their numbers: the input may hold sever
 pub(crate) fn what_to_do(
     ns: u64,
     usual_ns: Option<u64>,
-    few: Option<&[Pause]>,
+    few: Option<&[StepGap]>,
     steps: &Steps<'_>,
     summary: &Summary,
 ) -> String {

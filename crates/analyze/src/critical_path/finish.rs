@@ -101,7 +101,8 @@ impl Moved {
             by_path.entry(wait.as_str().into()).or_default().0 = gone_ns;
         }
         let linked_ns = linked.values().fold(0u128, |sum, &linked_ns| sum.saturating_add(linked_ns));
-        let said = ThroughBatches { linked_ns: saturate(linked_ns), making_ns: saturate(made_ns), is_exact };
+        let said =
+            ThroughBatches { linked_ns: saturate(linked_ns), in_production_ns: saturate(made_ns), is_exact };
         Self { by_path, said: (linked_ns > 0).then_some(said) }
     }
 
@@ -132,8 +133,8 @@ fn section(path: String, acc: &CriticalAcc, total_ns: u128, rows: &[SectionRow])
 fn waits(parts: &Parts) -> Option<WaitParts> {
     (parts.waits > 0).then(|| WaitParts {
         waits: parts.waits,
-        behind_ns: saturate(parts.behind_ns),
-        making_ns: saturate(parts.making_ns),
-        handover_ns: saturate(parts.handover_ns),
+        not_started_ns: saturate(parts.behind_ns),
+        in_production_ns: saturate(parts.making_ns),
+        in_transit_ns: saturate(parts.handover_ns),
     })
 }

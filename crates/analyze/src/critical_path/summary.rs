@@ -45,7 +45,7 @@ pub struct ThroughBatches {
     /// Waits on the path that link to their batch.
     pub linked_ns: u64,
     /// Of that, time in which the batch was being made by a section that was read.
-    pub making_ns: u64,
+    pub in_production_ns: u64,
     /// Whether every such wait was followed. Otherwise the 1,024 traces that were drawn stand for all.
     pub is_exact: bool,
 }
@@ -84,9 +84,9 @@ pub struct WaitParts {
     /// Waits that know when their batch was made.
     pub waits: u64,
     /// The making of the batch had not begun: its loader was behind, or idle.
-    pub behind_ns: u64,
+    pub not_started_ns: u64,
     /// The batch was being made.
-    pub making_ns: u64,
+    pub in_production_ns: u64,
     /// The batch was finished and on its way.
-    pub handover_ns: u64,
+    pub in_transit_ns: u64,
 }

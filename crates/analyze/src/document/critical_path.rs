@@ -149,11 +149,12 @@ fn beside(critical: &CriticalPath, doc: &mut Document) {
 }
 
 fn fill_waits(parts: &WaitParts, doc: &mut Document) {
-    let total_ns = parts.behind_ns.saturating_add(parts.making_ns).saturating_add(parts.handover_ns);
+    let total_ns =
+        parts.not_started_ns.saturating_add(parts.in_production_ns).saturating_add(parts.in_transit_ns);
     let named = [
-        (parts.making_ns, "its batch was being made"),
-        (parts.behind_ns, "its loader had not begun it"),
-        (parts.handover_ns, "it was made and on its way"),
+        (parts.in_production_ns, "its batch was being made"),
+        (parts.not_started_ns, "its loader had not begun it"),
+        (parts.in_transit_ns, "it was made and on its way"),
     ];
     let said: Vec<String> = named
         .iter()
@@ -172,11 +173,11 @@ fn fill_waits(parts: &WaitParts, doc: &mut Document) {
             "Waits for batches: ",
             count(parts.waits).at("critical_path/waits/waits"),
             ". For ",
-            ns(parts.making_ns).at("critical_path/waits/making_ns"),
+            ns(parts.in_production_ns).at("critical_path/waits/in_production_ns"),
             " the batch was being made, for ",
-            ns(parts.behind_ns).at("critical_path/waits/behind_ns"),
+            ns(parts.not_started_ns).at("critical_path/waits/not_started_ns"),
             " its loader had not begun it, for ",
-            ns(parts.handover_ns).at("critical_path/waits/handover_ns"),
+            ns(parts.in_transit_ns).at("critical_path/waits/in_transit_ns"),
             " it was made and on its way."
         ],
     );
@@ -190,8 +191,8 @@ fn through_batches(through: &ThroughBatches) -> Option<Cell> {
         false => ("about ", " (estimated from a sample of the traces)"),
     };
     let linked = ns(through.linked_ns).at("critical_path/through_batches/linked_ns");
-    let making = ns(through.making_ns).at("critical_path/through_batches/making_ns");
-    let what = match through.making_ns {
+    let making = ns(through.in_production_ns).at("critical_path/through_batches/in_production_ns");
+    let what = match through.in_production_ns {
         0 => {
             cells!["; meanwhile no section of a loader was making it, so that the wait keeps the time", drawn]
         }

@@ -80,7 +80,7 @@ mod tests {
     fn figures_are_told_in_their_units() {
         let cases = [
             ("wait_p50_ns", json!(2_000_000), "wait p50 2.00 ms"),
-            ("held_bytes", json!(2_048), "held 2.00 KiB"),
+            ("queue_bytes", json!(2_048), "queue 2.00 KiB"),
             ("bytes", json!(1_200_000), "bytes 1.14 MiB"),
             ("bytes_per_s", json!(2_000_636.0), "throughput 1.91 MiB/s"),
             ("steps", json!(1_200), "steps 1,200"),

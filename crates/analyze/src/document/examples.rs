@@ -36,11 +36,11 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
     // The median step says most about the run; where there is none, the first.
     let is_median = |example: &&Example| example.roles.contains(&ExampleRole::Median);
     let primary = |example: &&Example| Some(example.mode.as_str()) == report.summary.mode;
-    let all = || report.examples.iter().filter(primary);
-    let Some(shown) = all().find(is_median).or_else(|| all().next()).or(report.examples.first()) else {
+    let all = || report.exemplars.iter().filter(primary);
+    let Some(shown) = all().find(is_median).or_else(|| all().next()).or(report.exemplars.first()) else {
         return doc.say(Shown::HTML, "No step was read with all its sections, so none can be shown.");
     };
-    let at = report.examples.iter().position(|example| example == shown).unwrap_or(0);
+    let at = report.exemplars.iter().position(|example| example == shown).unwrap_or(0);
     doc.blocks.push(super::Block::Graph {
         id: "waterfall",
         without: "The waterfall needs scripts; the table below holds the spans of one step.",
@@ -78,8 +78,8 @@ fn kept(report: &Report, doc: &mut Document) {
     const HTML: Shown = Shown::HTML;
     let caption =
         "Steps that were kept with their spans; a trace viewer that has the traces finds them by these ids";
-    doc.table(HTML, caption, report.examples.iter().enumerate())
-        .at(|(at, _)| format!("examples/{at}"))
+    doc.table(HTML, caption, report.exemplars.iter().enumerate())
+        .at(|(at, _)| format!("exemplars/{at}"))
         .column(HTML, ">Step", "step", |(_, row)| count(row.step.step))
         .column(HTML, "Why", "", |(_, row)| format!("{}, {}", row.mode.as_str(), roles(row)).into())
         .column(HTML, ">Rank", "rank", |(_, row)| number(row.step.rank))
@@ -112,7 +112,7 @@ fn spans(at: usize, example: &Example, doc: &mut Document) {
         figure(Some(offset_ns), Unit::Words(words))
     };
     doc.table(HTML, "Spans of the step", example.spans.iter().enumerate().take(ROWS))
-        .at(|(n, _)| format!("examples/{at}/spans/{n}"))
+        .at(|(n, _)| format!("exemplars/{at}/spans/{n}"))
         .column(HTML, "Section", "", |(_, span)| Cell::Path(named(&span.name)))
         .column(HTML, "Phase", "", |(_, span)| {
             code_or(span.phase.as_ref().map(PhaseName::as_str), Cell::Empty)

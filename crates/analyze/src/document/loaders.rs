@@ -31,10 +31,10 @@ fn waiters((at, loader): (usize, &LoaderRow)) -> Vec<Waiter> {
         waits,
         total_ns,
     };
-    let steps = loader.held_up.iter().enumerate().map(|(n, row)| {
+    let steps = loader.stalls.iter().enumerate().map(|(n, row)| {
         let mode =
             row.mode.map_or_else(|| "outside of steps".into(), |mode| format!("steps ({})", mode.as_str()));
-        waiter(format!("held_up/{n}"), mode, row.waits, row.total_ns)
+        waiter(format!("stalls/{n}"), mode, row.waits, row.total_ns)
     });
     let others = loader.waited_by.iter().enumerate().map(|(n, row)| {
         let who = format!("batches of `{}`", named(&row.loader));
@@ -83,8 +83,8 @@ fn tables(batches: &BatchSummary, doc: &mut Document) {
         .column(TABLES, ">Batches", "produce/count", |(_, row)| count(row.produce.count))
         .column(TABLES, ">Workers", "", |(_, row)| Cell::Raw(count_words(row.workers.len() as u64)))
         .column(TABLES, ">Busy", "utilisation", |(_, row)| share(row.utilisation))
-        .column(TABLES, ">Busy while awaited", "while_awaited/utilisation", |(_, row)| {
-            share(row.while_awaited.map(|then| then.utilisation))
+        .column(TABLES, ">Busy while awaited", "under_demand/utilisation", |(_, row)| {
+            share(row.under_demand.map(|then| then.utilisation))
         })
         .column(TABLES, ">Queue full", "slot_wait_share", |(_, row)| share(row.slot_wait_share))
         .column(TABLES, ">p50|Median", "produce/p50", |(_, row)| ns(row.produce.p50))

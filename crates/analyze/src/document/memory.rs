@@ -8,7 +8,9 @@ use super::{Cell, Document, Shown, Tone, cells, palette};
 use crate::accumulate::saturate::saturate_signed;
 use crate::report::units::{bytes as bytes_words, signed_bytes};
 use crate::report::{Memory, Report};
-use crate::summary::{Gauge, HeldFigures, HeldPoint, HeldSeries, SeriesPoint, StepSeries, TrendPair};
+use crate::summary::{
+    Gauge, RetainedFigures, RetainedPoint, RetainedSeries, SeriesPoint, StepSeries, TrendPair,
+};
 
 /// Processes shown on a terminal.
 const PROCESSES: usize = 8;
@@ -76,9 +78,9 @@ fn held_table(memory: &Memory, doc: &mut Document) {
     let Some(held) = &memory.by_section else { return };
     let is_page = doc.is(Shown::HTML);
     let classes = classes(held);
-    let mut rows: Vec<(Cell, String, &HeldFigures)> = Vec::new();
+    let mut rows: Vec<(Cell, String, &RetainedFigures)> = Vec::new();
     for (at, (section, class)) in held.sections.iter().zip(classes).enumerate() {
-        let inside = if section.with_inside { " with all inside" } else { "" };
+        let inside = if section.includes_nested { " with all inside" } else { "" };
         let name = if is_page { Cell::Path(section.path.clone()) } else { code(&section.path) };
         rows.push((keyed_line(class, cells![name, inside]), format!("sections/{at}"), &section.figures));
     }
@@ -213,27 +215,27 @@ fn peak(at: usize, series: &StepSeries) -> Cell {
 }
 
 /// The looks of the sections' lines.
-fn classes(held: &HeldSeries) -> Vec<String> {
+fn classes(held: &RetainedSeries) -> Vec<String> {
     palette::of_sections(&held.sections.iter().map(|section| section.path.as_str()).collect::<Vec<_>>())
 }
 
 /// The lines of what sections hold: names, classes, and bytes by point; those that hold least come first and lie below.
-pub(crate) fn held_lines(held: &HeldSeries) -> Vec<(String, String, Vec<i64>)> {
-    let of = |bytes: &dyn Fn(&HeldPoint) -> i64| held.points.iter().map(bytes).collect::<Vec<i64>>();
+pub(crate) fn held_lines(held: &RetainedSeries) -> Vec<(String, String, Vec<i64>)> {
+    let of = |bytes: &dyn Fn(&RetainedPoint) -> i64| held.points.iter().map(bytes).collect::<Vec<i64>>();
     let mut lines = vec![
-        ("All sections".to_owned(), palette::HELD.to_owned(), of(&|point| point.held_bytes)),
+        ("All sections".to_owned(), palette::HELD.to_owned(), of(&|point| point.retained_bytes)),
         ("All others".to_owned(), palette::HELD_OTHER.to_owned(), of(&|point| point.other_bytes)),
     ];
     let sections = held.sections.iter().zip(classes(held)).enumerate().rev();
     lines.extend(sections.map(|(at, (section, class))| {
-        let inside = if section.with_inside { ", with all inside" } else { "" };
+        let inside = if section.includes_nested { ", with all inside" } else { "" };
         let bytes = of(&|point| point.sections.get(at).copied().unwrap_or(0));
         (format!("{}{inside}", section.path), class, bytes)
     }));
     lines
 }
 
-fn held_plot(report: &Report, held: &HeldSeries) -> Plot {
+fn held_plot(report: &Report, held: &RetainedSeries) -> Plot {
     let keys = held_lines(held).into_iter().rev();
     let keys = keys.map(|(label, class, _)| keyed_line(class, Cell::Slashes(label)));
     let mut caption = vec![
@@ -246,8 +248,8 @@ fn held_plot(report: &Report, held: &HeldSeries) -> Plot {
     if report.summary.coverage.partly_read().is_some() {
         caption.push(" Only steps that were read count.".into());
     }
-    if !held.untold.is_empty() {
-        let paths = held.untold.iter().map(|path| Cell::Path(path.clone()));
+    if !held.excluded.is_empty() {
+        let paths = held.excluded.iter().map(|path| Cell::Path(path.clone()));
         let paths = Cell::joined(paths, ", ");
         caption.push(cells![" Not told, because steps or batches may be inside: ", paths, "."]);
     }

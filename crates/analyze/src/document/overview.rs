@@ -80,7 +80,7 @@ fn facts(report: &Report) -> Vec<(Cell, Cell)> {
         ("Elapsed", ns(run.elapsed_ns).at("run/elapsed_ns")),
         ("Epochs ended", count(run.epochs_ended).at("run/epochs_ended")),
         ("Processes", cells![count(run.ranks).at("run/ranks"), world]),
-        ("Ended in order", recording::ended_in_order(run).into()),
+        ("Finished cleanly", recording::finished_cleanly(run).into()),
         ("Program", said(&run.service)),
         ("Host", said(&Some(run.hosts.join(", ")).filter(|hosts| !hosts.is_empty()))),
         ("Level", said(&run.level)),
@@ -109,7 +109,7 @@ fn brief(report: &Report) -> Vec<(Cell, Cell)> {
     }
     facts.push(("Ranks", count(run.ranks)));
     facts.extend(run.elapsed_ns.map(|elapsed_ns| ("Elapsed", ns(elapsed_ns))));
-    facts.push(("Ended in order", recording::ended_in_order(run).into()));
+    facts.push(("Finished cleanly", recording::finished_cleanly(run).into()));
     facts.extend(step_time(report).map(|text| ("Step time", Cell::Raw(text))));
     let done = &summary.throughput;
     let rates = [

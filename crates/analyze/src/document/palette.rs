@@ -40,7 +40,7 @@ impl<'a> Palette<'a> {
         let sections = report.sections.iter().filter_map(|row| row.phase.as_ref());
         let series = report.detailed_metrics.phase_series.iter().flat_map(|row| &row.points);
         let over_steps = series.flat_map(|point| &point.exposed).map(|time| &time.phase);
-        let spans = report.examples.iter().flat_map(|one| &one.spans).filter_map(|span| span.phase.as_ref());
+        let spans = report.exemplars.iter().flat_map(|one| &one.spans).filter_map(|span| span.phase.as_ref());
         let all = summary.phases.iter().map(|row| &row.phase).chain(sums).chain(sections);
         Self::from_phases(all.chain(over_steps).chain(spans))
     }

@@ -6,7 +6,7 @@ use super::plot::Stack;
 use super::{Block, Cell, Document, Kind, Palette, Row, Shown, Tone, cells};
 use crate::report::Report;
 use crate::report::units::{count as count_words, percent, things};
-use crate::summary::{OutsideRow, PhaseName};
+use crate::summary::{BetweenStepsRow, PhaseName};
 
 /// Share below which a phase is only named on a terminal.
 const SMALL: f64 = 0.001;
@@ -24,9 +24,9 @@ fn word(phase: Option<&PhaseName>) -> &str {
     phase.map_or(NO_PHASE, PhaseName::as_str)
 }
 
-fn outside(report: &Report) -> Vec<(usize, &OutsideRow)> {
+fn outside(report: &Report) -> Vec<(usize, &BetweenStepsRow)> {
     // Phases that only occur inside sections of others have no sections of their own.
-    report.detailed_metrics.outside.iter().enumerate().filter(|(_, row)| row.stats.count > 0).collect()
+    report.detailed_metrics.between_steps.iter().enumerate().filter(|(_, row)| row.stats.count > 0).collect()
 }
 
 pub(super) fn fill(report: &Report, doc: &mut Document) {
@@ -60,7 +60,7 @@ fn between(report: &Report, doc: &mut Document) {
         doc.line(Tone::Dim, "  as far as it was read; the sections below count all of it");
     }
     doc.table(Shown::ALL, "Between the steps, on the same threads", outside)
-        .at(|(at, _)| format!("detailed_metrics/outside/{at}"))
+        .at(|(at, _)| format!("detailed_metrics/between_steps/{at}"))
         .column(Shown::TABLES, "Phase", "", |(_, row)| named(row.phase.as_ref()))
         .column(Shown::TABLES, ">Sections", "stats/count", |(_, row)| count(row.stats.count))
         .column(Shown::TABLES, ">Total", "stats/total", |(_, row)| ns(row.stats.total))

@@ -36,7 +36,7 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
         .column(Shown::HTML, ">p95", "steps/p95", |(_, row)| ns(row.steps.p95))
         .column(Shown::HTML, ">Samples", "throughput/samples_per_second", |(_, row)| samples(row))
         .column(Shown::HTML, ">Traces", "traces", |(_, row)| count(row.traces))
-        .column(Shown::HTML, "Ended in order", "", |(_, row)| match (row.ended, row.ended_by) {
+        .column(Shown::HTML, "Finished cleanly", "", |(_, row)| match (row.ended, row.ended_by) {
             (true, Some(signal)) => format!("yes, by {signal}").into(),
             (true, None) => "yes".into(),
             (false, _) => "no end was read".into(),

@@ -15,7 +15,7 @@ const ISSUES: usize = 8;
 const DIFFERENCES: usize = 8;
 const FEW: usize = 3;
 
-/// That figures end before the run did; absent where it ended in order, and for foreign input.
+/// That figures end before the run did; absent where it finished cleanly, and for foreign input.
 fn unended(report: &Report) -> Option<&'static str> {
     (report.run.ended == Some(false)).then_some(
         "The run did not end: what had been written is in this report; what was recorded after the last write (half \
@@ -23,8 +23,8 @@ fn unended(report: &Report) -> Option<&'static str> {
     )
 }
 
-/// Whether the run ended in order, and at which signal.
-pub(super) fn ended_in_order(run: &Run) -> String {
+/// Whether the run finished cleanly, and at which signal.
+pub(super) fn finished_cleanly(run: &Run) -> String {
     let ended = match run.ended {
         Some(true) => "yes",
         Some(false) => "no",
@@ -69,10 +69,10 @@ fn tables(report: &Report, doc: &mut Document) {
         .column(Shown::HTML, ">Spans", "spans", |(_, row)| count(row.spans))
         .column(Shown::TABLES, "Sink", "", |(_, row)| code_or(row.sink.as_deref(), none()))
         .column(Shown::MD, "In this input", "", |(_, row)| {
-            if row.is_lacking { "lacking" } else { "perhaps" }.into()
+            if row.is_missing_here { "lacking" } else { "perhaps" }.into()
         })
         .column(Shown::HTML, "Lacking here", "", |(_, row)| {
-            if row.is_lacking { "yes" } else { "perhaps not" }.into()
+            if row.is_missing_here { "yes" } else { "perhaps not" }.into()
         })
         .column(Shown::MD, "What to do", "", |(_, row)| row.advice.map_or(UNKNOWN, Cell::from))
         .column(Shown::HTML, "~What to do", "", |(_, row)| row.advice.unwrap_or_default().into())
@@ -173,7 +173,7 @@ fn lines(report: &Report, doc: &mut Document) {
         let sink = row.sink.as_ref().map_or(String::new(), |sink| format!(" ({sink})"));
         let is_on_purpose = row.reason.and_then(LossReason::parse).is_some_and(LossReason::is_on_purpose);
         let (tone, lead) = match is_on_purpose {
-            _ if !row.is_lacking => (Tone::Dim, "  lost elsewhere: "),
+            _ if !row.is_missing_here => (Tone::Dim, "  lost elsewhere: "),
             true => (Tone::Plain, "  left out: "),
             false => (Tone::Notice, "  lost: "),
         };
@@ -227,7 +227,7 @@ fn read(report: &Report) -> Vec<String> {
         0 => "losses not known".into(),
         spans => format!("{} lost", count_words(spans)),
     });
-    let counted = losses.dropped.iter().filter(|row| row.is_lacking);
+    let counted = losses.dropped.iter().filter(|row| row.is_missing_here);
     let counted = counted.fold(0u64, |sum, row| sum.saturating_add(row.spans)).max(losses.lost);
     let uncounted = losses.absent.unwrap_or(0).saturating_sub(counted);
     if uncounted > 0 {

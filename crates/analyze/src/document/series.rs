@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::accumulate::step_series;
 use crate::report::Report;
-use crate::summary::{HeldSeries, ModeSummary, PhaseName, PhaseSeries, StepSeries};
+use crate::summary::{ModeSummary, PhaseName, PhaseSeries, RetainedSeries, StepSeries};
 
 /// The mode of the report, and its place.
 pub(crate) fn primary(report: &Report) -> Option<(usize, &ModeSummary)> {
@@ -44,7 +44,7 @@ pub(crate) fn phase_series(report: &Report) -> Option<(&PhaseSeries, Vec<&str>)>
 }
 
 /// What sections hold over the steps.
-pub(crate) fn held_series(report: &Report) -> Option<&HeldSeries> {
+pub(crate) fn held_series(report: &Report) -> Option<&RetainedSeries> {
     report.memory.as_ref()?.by_section.as_ref().filter(|held| !held.points.is_empty())
 }
 

@@ -138,7 +138,7 @@ fn traces(report: &Report, mode: &ModeSummary, doc: &mut Document) {
     }
     let is_median =
         |example: &&Example| example.mode == mode.mode && example.roles.contains(&ExampleRole::Median);
-    if let Some(Example { step, .. }) = report.examples.iter().find(is_median) {
+    if let Some(Example { step, .. }) = report.exemplars.iter().find(is_median) {
         let number = step.step.map_or_else(|| "-".into(), count_words);
         let duration = duration(step.duration_ns);
         let text = format!("  median step:  trace {} (step {number}, {duration})", step.trace_id);

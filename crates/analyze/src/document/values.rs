@@ -96,7 +96,7 @@ mod tests {
             ValuePoint { step, count: 2, mean: value, min: value - 1.0, max: value + 1.0, last: value }
         };
         let points = (0..2_048).map(|at| point(2 * at)).collect();
-        let series = ValueSeries { name: "loss".into(), shift: 1, not_finite: 0, elsewhere: None, points };
+        let series = ValueSeries { name: "loss".into(), shift: 1, not_finite: 0, unnumbered: None, points };
         assert_eq!(coarse(&series, 1), (series.points.clone(), 1));
         let (points, size) = coarse(&series, 128);
         assert_eq!((points.len(), size), (512, 4));

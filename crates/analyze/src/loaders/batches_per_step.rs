@@ -3,7 +3,7 @@
 use stepscope_core::Phase;
 
 use crate::rules::common::steps::Steps;
-use crate::summary::{HeldUp, LoaderRow, Summary};
+use crate::summary::{LoaderRow, LoaderStall, Summary};
 
 /// The steps that take batches of a loader.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +21,10 @@ impl BatchesPerStep {
     pub(super) fn of(summary: &Summary, steps: &Steps<'_>, loader: Option<&LoaderRow>, step_ns: u64) -> Self {
         let mode = steps.mode.mode;
         let waits = |of: Option<_>| {
-            let rows =
-                loader.into_iter().flat_map(|row| &row.held_up).filter(move |row: &&HeldUp| row.mode == of);
+            let rows = loader
+                .into_iter()
+                .flat_map(|row| &row.stalls)
+                .filter(move |row: &&LoaderStall| row.mode == of);
             rows.fold(0, |sum, row| row.waits.saturating_add(sum))
         };
         let sections = summary.sections.iter().filter(|row| {

@@ -15,8 +15,8 @@ use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::sections::aggregate_view::AggregateView;
 use crate::summary::{
-    AfterWarmup, BatchSummary, Coverage, FigureSource, HeldUp, InputFigures, LoaderRow, ModeSummary,
-    PhaseName, SectionRow, SlowestProcess, Stats, WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
+    AfterWarmup, BatchSummary, Coverage, FigureSource, InputFigures, LoaderRow, LoaderStall, ModeSummary,
+    PhaseName, SectionRow, SlowestProcess, Stats, UnderDemand, WaitSummary, WaitedBy, WorkerRow,
 };
 
 /// What goes into input.
@@ -103,11 +103,7 @@ fn loader(
     name: &str,
     parts: &[(Maker<'_>, &LoaderAcc)],
     (named, waits): (Option<&LoaderWaits>, Option<WaitSummary>),
-    (after_warmup, slowest, while_awaited): (
-        Option<AfterWarmup>,
-        Option<SlowestProcess>,
-        Option<WhileAwaited>,
-    ),
+    (after_warmup, slowest, under_demand): (Option<AfterWarmup>, Option<SlowestProcess>, Option<UnderDemand>),
 ) -> LoaderRow {
     let mut produce = crate::accumulate::distribution::Dist::default();
     let mut samples = Sum::default();
@@ -161,11 +157,11 @@ fn loader(
         slot_wait_share: (slots.possible_ns > 0).then(|| ratio(slots.waited_ns, slots.possible_ns)),
         after_warmup,
         slowest,
-        while_awaited,
+        under_demand,
         samples: (samples.spans > 0).then(|| saturate(samples.sum)),
         workers,
         waits: waits.unwrap_or_default(),
-        held_up: named.map_or_else(Vec::new, |own| held_up(&own.held)),
+        stalls: named.map_or_else(Vec::new, |own| held_up(&own.held)),
         waited_by: named.map_or_else(Vec::new, |own| waited_by(&own.makers)),
     }
 }
@@ -225,10 +221,11 @@ impl Slots {
     }
 }
 
-fn held_up(held: &[WaitTime]) -> Vec<HeldUp> {
+fn held_up(held: &[WaitTime]) -> Vec<LoaderStall> {
     let modes = Mode::ALL.iter().copied().map(Some).chain([None]);
     let rows = modes.zip(held).filter(|(_, held)| held.waits > 0);
-    rows.map(|(mode, held)| HeldUp { mode, waits: held.waits, total_ns: saturate(held.total_ns) }).collect()
+    rows.map(|(mode, held)| LoaderStall { mode, waits: held.waits, total_ns: saturate(held.total_ns) })
+        .collect()
 }
 
 fn waited_by(makers: &BTreeMap<Box<str>, WaitTime>) -> Vec<WaitedBy> {

@@ -9,7 +9,7 @@ use super::cpu_contention::CpuContention;
 use crate::ranks::RankWaits;
 use crate::rules::common::program::Recorder;
 use crate::rules::common::steps::Steps;
-use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary, WhileAwaited};
+use crate::summary::{LoaderRow, SectionRow, Summary, UnderDemand, WaitSummary};
 
 /// A share from which one part is most of a whole.
 pub(super) const MOST: f64 = 0.5;
@@ -39,7 +39,7 @@ pub(crate) struct LoaderJudgement<'a> {
     pub(crate) slot_wait_share: Option<f64>,
     pub(crate) produce_ns: Option<u64>,
     /// What it did while it was waited for, where only then its workers are busy all the time and too slow.
-    pub(crate) under_demand: Option<WhileAwaited>,
+    pub(crate) under_demand: Option<UnderDemand>,
     /// Workers that would keep up.
     pub(crate) needed: Option<u64>,
     pub(super) cpus: Option<u64>,
@@ -143,16 +143,16 @@ impl<'a> Run<'a, '_> {
         let needed = |produce_ns: u64| (every_ns > 0).then(|| produce_ns.div_ceil(every_ns.max(1)).max(1));
         let keeps_up =
             produce_ns.and_then(needed).zip(workers).is_some_and(|(needed, workers)| needed <= workers);
-        let is_bridged = |then: &WhileAwaited| {
-            keeps_up && then.at_once_ns.is_some_and(|ns| ns <= every_ns.saturating_mul(BRIDGED_STEPS))
+        let is_bridged = |then: &UnderDemand| {
+            keeps_up && then.longest_stall_ns.is_some_and(|ns| ns <= every_ns.saturating_mul(BRIDGED_STEPS))
         };
-        let is_too_slow = |then: &WhileAwaited| {
+        let is_too_slow = |then: &UnderDemand| {
             busy_share.is_some_and(|share| share < thresholds.busy_share)
                 && then.utilisation >= thresholds.busy_share
                 && needed(then.produce_mean_ns) > workers
                 && !is_bridged(then)
         };
-        let under_demand = loader.and_then(|row| row.while_awaited).filter(is_too_slow);
+        let under_demand = loader.and_then(|row| row.under_demand).filter(is_too_slow);
         let cpus = summary.instances.iter().filter_map(|row| row.resource.cpus).max();
         let cpus = cpus.and_then(|cpus| u64::try_from(cpus).ok());
         // A loader that sleeps needs no processor: only measured time counts.

@@ -32,7 +32,7 @@ pub struct InputFigures {
 /// step of its process, from the first steady step to the last one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct OutsideRow {
+pub struct BetweenStepsRow {
     /// Phase of the outermost section; absent where it has none.
     pub phase: Option<PhaseName>,
     /// Durations of these sections. Where it was estimated how many are there ([`crate::summary::Limit`]), count and total are
@@ -87,7 +87,7 @@ pub struct LoaderRow {
     /// more than it is of half of the processes.
     pub slowest: Option<SlowestProcess>,
     /// What it did while it was waited for after warm-up; absent where it was not, or no batch was read.
-    pub while_awaited: Option<WhileAwaited>,
+    pub under_demand: Option<UnderDemand>,
     /// Samples in its batches, where they say so.
     pub samples: Option<u64>,
     /// Its workers by (instance, thread).
@@ -95,7 +95,7 @@ pub struct LoaderRow {
     /// The waits that name it. A loader of which no batch was read is known by them alone.
     pub waits: WaitSummary,
     /// Those of them that held up a thread which drives steps, or was outside of steps.
-    pub held_up: Vec<HeldUp>,
+    pub stalls: Vec<LoaderStall>,
     /// Those of them that were part of other batches, by the loader of these.
     pub waited_by: Vec<WaitedBy>,
 }
@@ -128,22 +128,22 @@ pub struct SlowestProcess {
 /// average, by as much as was waited in it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WhileAwaited {
+pub struct UnderDemand {
     /// As [`LoaderRow::utilisation`], of its workers from their first batch to their last.
     pub utilisation: f64,
     /// Mean time to make a batch, without the longest one of each stretch.
     pub produce_mean_ns: u64,
     /// The most that a process waited for it without a break: in quarters of such stretches that follow each other, a
     /// twentieth of each of them or more. Absent where that goes on to the end.
-    pub at_once_ns: Option<u64>,
+    pub longest_stall_ns: Option<u64>,
 }
 
 impl LoaderRow {
     /// For how long steps of this mode, and what lies between steps, waited for its batches.
     #[must_use]
     pub fn held_up_ns(&self, mode: Mode) -> u64 {
-        let counts = |row: &&HeldUp| row.mode.is_none_or(|own| own == mode);
-        self.held_up.iter().filter(counts).fold(0, |sum, row| sum.saturating_add(row.total_ns))
+        let counts = |row: &&LoaderStall| row.mode.is_none_or(|own| own == mode);
+        self.stalls.iter().filter(counts).fold(0, |sum, row| sum.saturating_add(row.total_ns))
     }
 
     /// For how long the batches of another loader waited for its own.
@@ -156,7 +156,7 @@ impl LoaderRow {
 /// Waits for a loader in the steps of one mode, or outside of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HeldUp {
+pub struct LoaderStall {
     /// Mode of the steps; absent outside of steps.
     #[serde(serialize_with = "crate::accumulate::by_name::name_or_null")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<crate::report::schema::Word<Mode>>"))]

@@ -4,7 +4,7 @@ use crate::accumulate::Merge;
 use crate::accumulate::saturate::{saturate, share};
 use crate::accumulate::time_buckets::TimeBuckets;
 use crate::loaders::batches::{LoaderAcc, Made, WaitTime, WorkerAcc};
-use crate::summary::{AfterWarmup, WhileAwaited};
+use crate::summary::{AfterWarmup, UnderDemand};
 
 /// Batches that a stretch of time has on average at least: a queue may bridge what varies within so many.
 const BATCHES: u64 = 32;
@@ -64,7 +64,7 @@ impl Steady {
     }
 
     /// Figures of each stretch of time by as much as it was waited for in that; `waits` are those for its batches.
-    pub(crate) fn awaited(&self, waits: &TimeBuckets<WaitTime>, from_ns: u64) -> Option<WhileAwaited> {
+    pub(crate) fn awaited(&self, waits: &TimeBuckets<WaitTime>, from_ns: u64) -> Option<UnderDemand> {
         let (mut made, mut waits) = (self.made.clone(), waits.since(from_ns));
         made.coarsen(waits.shift());
         let batches = made.iter().fold(0, |sum, (_, made)| made.batches.saturating_add(sum));
@@ -75,7 +75,7 @@ impl Steady {
             made.coarsen(made.shift() + 1);
         }
         waits.coarsen(made.shift().saturating_sub(PARTS));
-        let at_once_ns = self.at_once_ns(&waits);
+        let longest_stall_ns = self.longest_stall_ns(&waits);
         waits.coarsen(made.shift());
         let (mut busy, mut possible, mut making, mut count) = (0u128, 0u128, 0u128, 0u128);
         for (start, made) in made.iter() {
@@ -93,15 +93,15 @@ impl Steady {
             count = count.saturating_add(weighed(made.batches.saturating_sub(1)));
         }
         let produce_mean_ns = saturate(making.checked_div(count)?);
-        (possible > 0).then(|| WhileAwaited {
+        (possible > 0).then(|| UnderDemand {
             utilisation: share(busy.min(possible), possible),
             produce_mean_ns,
-            at_once_ns,
+            longest_stall_ns,
         })
     }
 
     /// The most that a process waited without a break; absent where that goes on to the end.
-    fn at_once_ns(&self, waits: &TimeBuckets<WaitTime>) -> Option<u64> {
+    fn longest_stall_ns(&self, waits: &TimeBuckets<WaitTime>) -> Option<u64> {
         let least = u128::from(length_ns(waits.shift())).saturating_mul(self.instances) / WAITED;
         // (The sum, the last stretch of it.)
         let (mut most, mut now): ((u128, u64), (u128, Option<u64>)) = ((0, 0), (0, None));

@@ -105,7 +105,7 @@ pub(crate) fn unjudged(summary: &Summary, mode: &ModeSummary, thresholds: &Thres
             coverage::parts_advice(&summary.coverage)
         );
     }
-    if !mode.has_phases() && summary.outside.iter().all(|row| row.phase.is_none()) {
+    if !mode.has_phases() && summary.between_steps.iter().all(|row| row.phase.is_none()) {
         return "No section names a phase, so it cannot be said what the steps wait for: give sections a phase, or a name \
                 that implies one, such as `data_wait`."
             .into();

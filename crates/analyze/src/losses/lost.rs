@@ -37,12 +37,12 @@ impl Lost {
 
 /// Whether a loss is one that the finding is about. What was chosen to be left out is none.
 fn counts(row: &LossRow) -> bool {
-    row.is_lacking && !row.reason.is_some_and(LossReason::is_on_purpose)
+    row.is_missing_here && !row.reason.is_some_and(LossReason::is_on_purpose)
 }
 
 /// What a sink lost that this input has from another.
 pub(crate) fn elsewhere(summary: &Summary) -> impl Iterator<Item = &LossRow> {
-    summary.losses.dropped.iter().filter(|row| !row.is_lacking)
+    summary.losses.dropped.iter().filter(|row| !row.is_missing_here)
 }
 
 /// Whether traces that are not complete are those that were at work at the end, as far as can be known: every

@@ -14,7 +14,7 @@ pub struct MemorySummary {
     pub processes: Vec<ProcessMemory>,
     /// What sections hold over the steps; absent where no step with a number says what it allocated, where numbers do
     /// not tell which step comes after which, and where call paths were cut.
-    pub by_section: Option<HeldSeries>,
+    pub by_section: Option<RetainedSeries>,
 }
 
 /// Bytes that sections hold over step numbers: allocated by them and not freed by them, since the run began. A section
@@ -22,7 +22,7 @@ pub struct MemorySummary {
 /// inside of sections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HeldSeries {
+pub struct RetainedSeries {
     /// Mode of the steps. What happened in no numbered step of this mode (loaders, sections between steps, steps of other
     /// modes) is at the step in which it ended, as exactly as points tell steps apart.
     #[serde(serialize_with = "crate::accumulate::by_name::name")]
@@ -31,36 +31,36 @@ pub struct HeldSeries {
     /// As in [`StepSeries`](crate::summary::StepSeries).
     pub shift: u32,
     /// Sections that hold most, largest peak first; no section is in two of them.
-    pub sections: Vec<HeldSection>,
+    pub sections: Vec<RetainedSection>,
     /// All others together.
-    pub other: HeldFigures,
+    pub other: RetainedFigures,
     /// All sections together.
-    pub total: HeldFigures,
+    pub total: RetainedFigures,
     /// Sections that are in none of these figures: steps or batches may be inside them, and what they left themselves is
     /// not known.
-    pub untold: Vec<String>,
+    pub excluded: Vec<String>,
     /// Points by step.
-    pub points: Vec<HeldPoint>,
+    pub points: Vec<RetainedPoint>,
 }
 
 /// What a section holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HeldSection {
+pub struct RetainedSection {
     /// Its path.
     pub path: String,
     /// Whether sections inside it are counted with it: they make up for each other, as where one allocates what the one
     /// around it frees.
-    pub with_inside: bool,
+    pub includes_nested: bool,
     /// Its figures.
     #[serde(flatten)]
-    pub figures: HeldFigures,
+    pub figures: RetainedFigures,
 }
 
 /// Ends and extreme of bytes held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HeldFigures {
+pub struct RetainedFigures {
     /// After the first point.
     pub first_bytes: i64,
     /// After the last point.
@@ -71,16 +71,16 @@ pub struct HeldFigures {
     pub peak_step: u64,
 }
 
-/// One point. The bytes of `sections` and `other_bytes` add up to `held_bytes`.
+/// One point. The bytes of `sections` and `other_bytes` add up to `retained_bytes`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HeldPoint {
+pub struct RetainedPoint {
     /// Smallest step number that it can hold.
     pub step: u64,
-    /// Left allocated in the steps of this point, by all sections: the change of `held_bytes`.
+    /// Left allocated in the steps of this point, by all sections: the change of `retained_bytes`.
     pub net_bytes: i64,
     /// Held after them, by all sections.
-    pub held_bytes: i64,
+    pub retained_bytes: i64,
     /// Of that, by each of the sections listed, in their order.
     pub sections: Vec<i64>,
     /// Of that, by all others.

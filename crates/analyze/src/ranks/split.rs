@@ -68,7 +68,7 @@ impl<'a> Rank<'a> {
     /// Nothing where it does not say which rank it is, or what its steps take.
     pub(crate) fn of(row: &'a InstanceRow) -> Option<Self> {
         // Of steps without their spans nobody knows what they waited.
-        let works = if row.works.count > 0 { &row.works } else { &row.steps };
+        let works = if row.work_time.count > 0 { &row.work_time } else { &row.steps };
         let (works_ns, mad_ns) = works.p50.zip(works.mad.or_else(|| works.mad_is_below()))?;
         let independent = (works.count as f64 / ALIKE).max(1.0);
         Some(Self {

@@ -57,7 +57,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         read_issues: issues,
         sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
-        examples: summary.examples.clone(),
+        exemplars: summary.exemplars.clone(),
         // The last rules are about the recording, which qualifies everything else.
         notes: notes.into_iter().rev().flatten().collect(),
         findings,
@@ -170,7 +170,7 @@ fn losses(summary: &Summary) -> Losses {
                 reason: row.reason.map(stepscope_core::LossReason::as_str),
                 spans: row.spans,
                 advice: row.reason.map(stepscope_core::LossReason::advice),
-                is_lacking: row.is_lacking,
+                is_missing_here: row.is_missing_here,
             })
             .collect(),
         dropped_total: losses.dropped_total(),
@@ -257,7 +257,7 @@ fn details(summary: &Summary, rules: Vec<RuleState>) -> Details {
     Details {
         rules,
         modes: summary.modes.clone(),
-        outside: summary.outside.clone(),
+        between_steps: summary.between_steps.clone(),
         batches: summary.batches.clone(),
         waits: summary.waits,
         slowest_sections: paths(&summary.slowest),

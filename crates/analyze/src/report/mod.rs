@@ -20,9 +20,9 @@ use stepscope_model::{IssueKind, ReadIssue};
 pub use crate::loaders::{InputShare, InputVerdict};
 pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, Coverage, CriticalPath, Disagreement, Example, HeldSeries, InstanceRow, Limit, ModeSummary,
-    OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats,
-    StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Disagreement, Example, InstanceRow, Limit,
+    ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, RetainedSeries,
+    SectionRow, Stats, StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -82,7 +82,7 @@ pub struct Report {
     /// What held up the end of the steps; null where no step was read whole.
     pub critical_path: Option<CriticalPath>,
     /// Steps with their spans: the first, the median, the slowest of each mode.
-    pub examples: Vec<Example>,
+    pub exemplars: Vec<Example>,
     /// Findings by severity, direct share of their gain, id.
     pub findings: Vec<FindingRow>,
     /// What is worth knowing and not a finding.
@@ -194,7 +194,7 @@ pub struct Dropped {
     /// What to do about it.
     pub advice: Option<&'static str>,
     /// Whether the input lacks them. What one sink lost, another may have kept.
-    pub is_lacking: bool,
+    pub is_missing_here: bool,
 }
 
 /// The run.
@@ -225,7 +225,7 @@ pub struct Run {
     pub last_ns: Option<u64>,
     /// The time between both.
     pub elapsed_ns: Option<u64>,
-    /// Whether every process ended in order; null where the input does not say.
+    /// Whether every process finished cleanly; null where the input does not say.
     pub ended: Option<bool>,
     /// The signal that ended a process, `SIGINT` or `SIGTERM`; null where none did, and where the input does not say.
     #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Word<stepscope_core::Signal>>"))]
@@ -326,7 +326,7 @@ pub struct Memory {
     /// What processes say between steps.
     pub processes: Vec<ProcessMemory>,
     /// What sections hold over the steps; null where nothing is known about it.
-    pub by_section: Option<HeldSeries>,
+    pub by_section: Option<RetainedSeries>,
 }
 
 /// What does not fit elsewhere.
@@ -338,7 +338,7 @@ pub struct Details {
     /// Steps by mode.
     pub modes: Vec<ModeSummary>,
     /// What driving threads did between steps.
-    pub outside: Vec<OutsideRow>,
+    pub between_steps: Vec<BetweenStepsRow>,
     /// Loaders and their batches.
     pub batches: BatchSummary,
     /// Waits for batches.

@@ -140,7 +140,7 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
         evidence: between
             .evidence(ns, steps)
             .with_known("usual_gap_ns", between.usual_gap_ns)
-            .with_known("longest_pause_ns", few.and_then(|few| few.first()).map(|pause| pause.pause_ns))
+            .with_known("longest_pause_ns", few.and_then(|few| few.first()).map(|pause| pause.gap_ns))
             .with_known("longest_pause_after_step", few.and_then(|few| few.first()).map(|pause| pause.step)),
         recommendation: what_to_do(ns, usual_ns, few, steps, summary),
         predicted_gain: Some(gain),

@@ -89,7 +89,7 @@ impl Calls {
     fn of(summary: &Summary, section: Option<&SectionRow>, steps: &Steps<'_>) -> Self {
         let is_checkpoint =
             |phase: Option<&PhaseName>| phase.is_some_and(|phase| phase.is(Phase::Checkpoint));
-        let between = summary.outside.iter().find(|row| is_checkpoint(row.phase.as_ref()));
+        let between = summary.between_steps.iter().find(|row| is_checkpoint(row.phase.as_ref()));
         let between = between.map(|row| row.stats).filter(|stats| stats.count > 0);
         let rows: Vec<&SectionRow> =
             summary.sections.iter().filter(|row| is_checkpoint(row.phase.as_ref())).collect();

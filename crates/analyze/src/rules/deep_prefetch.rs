@@ -89,8 +89,9 @@ impl Queue<'_> {
     }
 
     fn finding(&self, thresholds: &Thresholds) -> Finding {
-        let held_bytes = self.batch_bytes.map(|bytes| bytes.saturating_mul(self.depth));
-        let holds = held_bytes.map_or_else(String::new, |held| format!(", which hold about {}", bytes(held)));
+        let queue_bytes = self.batch_bytes.map(|bytes| bytes.saturating_mul(self.depth));
+        let holds =
+            queue_bytes.map_or_else(String::new, |held| format!(", which hold about {}", bytes(held)));
         let least = (self.enough(thresholds) / 2).max(1);
         let needed = self.depth.saturating_sub(self.unused.unwrap_or(0)).max(least);
         let depth = things(self.depth, "batch", "batches");
@@ -127,7 +128,7 @@ impl Queue<'_> {
                 .with_known("loaders_waiting_share", self.slot_wait_share.map(|share| rounded(share, 6)))
                 .with_known("workers", self.workers)
                 .with_known("batch_bytes", self.batch_bytes)
-                .with_known("held_bytes", held_bytes),
+                .with_known("queue_bytes", queue_bytes),
             recommendation: format!(
                 "Make fewer batches{whose} ahead, {} for a start: the usual one lies in the queue for {} before it is taken, and \
                  {} were never needed.{}",

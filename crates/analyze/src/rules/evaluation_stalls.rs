@@ -112,7 +112,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 
 /// Where no steps are evaluation: what sections between the steps are is told, and no more.
 fn without_steps(summary: &Summary, training: &Steps<'_>, thresholds: &Thresholds) -> Verdict {
-    let rows = summary.outside.iter();
+    let rows = summary.between_steps.iter();
     let evaluates = rows.filter(|row| row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Evaluation)));
     let section_ns = evaluates.fold(0u64, |sum, row| sum.saturating_add(row.stats.total));
     let share = section_ns as f64 / training.total_ns().saturating_add(section_ns).max(1) as f64;

@@ -42,7 +42,7 @@ fn is_basic(run: &RunAcc) -> bool {
 
 /// What took most spans that are not here.
 fn largest(losses: &Losses, is_meant: impl Fn(LossReason) -> bool) -> Shortfall {
-    let rows = losses.dropped.iter().filter(|row| row.is_lacking);
+    let rows = losses.dropped.iter().filter(|row| row.is_missing_here);
     let counted = rows.clone().fold(0u64, |sum, row| sum.saturating_add(row.spans));
     let uncounted = losses.absent.unwrap_or(0).saturating_sub(counted);
     let most = rows

@@ -64,7 +64,7 @@ pub(crate) fn instances(
                 ended_by: acc.tally.ended_by,
                 traces: acc.tally.traces,
                 steps: steady.map_or_else(Stats::default, |steady| Stats::of(&steady.sums.durations.0)),
-                works: steady
+                work_time: steady
                     .map_or_else(Stats::default, |steady| Stats::of(&steady.sums.without_exchange.0)),
                 warmup_steps: steady.map_or(0, |steady| steady.warmup_steps),
                 throughput: steady.map_or_else(Throughput::default, |steady| throughput(&steady.sums)),
@@ -146,7 +146,7 @@ fn attribute(losses: &mut Losses) {
         exported.chain(losses.dropped.iter().map(|row| &row.sink)).filter(|sink| !sink.is_empty()).collect();
     let source = sinks.into_iter().min_by_key(|sink| of(losses, sink).abs_diff(after)).cloned();
     for row in &mut losses.dropped {
-        row.is_lacking = row.sink.is_empty() || (after > 0 && Some(&row.sink) == source.as_ref());
+        row.is_missing_here = row.sink.is_empty() || (after > 0 && Some(&row.sink) == source.as_ref());
     }
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn losses(run: &RunAcc) -> Losses {
                     sink: sink.to_string(),
                     reason: LossKey::reason(*reason),
                     spans,
-                    is_lacking: false,
+                    is_missing_here: false,
                 });
             }
         }

@@ -40,7 +40,7 @@ pub struct RunState {
     pub last_ns: Option<u64>,
     /// Instances whose start marker was read.
     pub started: u64,
-    /// Instances whose run span was read: they ended in order.
+    /// Instances whose run span was read: they finished cleanly.
     pub ended: u64,
     /// Instances in all.
     pub instances: u64,
@@ -71,7 +71,7 @@ pub struct RunState {
 }
 
 impl RunState {
-    /// Whether every instance ended in order. Foreign input says nothing about it: absent.
+    /// Whether every instance finished cleanly. Foreign input says nothing about it: absent.
     #[must_use]
     pub fn is_ended(&self) -> Option<bool> {
         (self.started > 0 || self.ended > 0).then_some(self.ended >= self.instances)
@@ -141,7 +141,7 @@ pub struct Losses {
 impl Losses {
     /// Spans lost for these reasons that are not among those read.
     pub(crate) fn lacking(&self, is_meant: impl Fn(Option<LossReason>) -> bool) -> u64 {
-        let rows = self.dropped.iter().filter(|row| row.is_lacking && is_meant(row.reason));
+        let rows = self.dropped.iter().filter(|row| row.is_missing_here && is_meant(row.reason));
         rows.fold(0, |sum, row| sum.saturating_add(row.spans))
     }
 
@@ -163,7 +163,7 @@ pub struct LossRow {
     /// How many.
     pub spans: u64,
     /// Whether the input lacks them. What one sink lost, another may have kept.
-    pub is_lacking: bool,
+    pub is_missing_here: bool,
 }
 
 /// One process of the run.
@@ -190,7 +190,7 @@ pub struct InstanceRow {
     pub steps: Stats,
     /// Durations of those that were read with all their spans, without the time exposed in communication and
     /// synchronization, in which it waits for others: what it works for a step.
-    pub works: Stats,
+    pub work_time: Stats,
     /// Steps of the primary mode that were left out as warm-up.
     pub warmup_steps: u64,
     /// Its throughput in the primary mode.

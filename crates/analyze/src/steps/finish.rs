@@ -169,7 +169,7 @@ fn summary(
         throughput: throughput_of(instances, &sums),
         slowest: sums.slowest.iter().map(slow_step).collect(),
         slowest_together: sums.slowest.iter().map(|record| (1, record.duration_ns())).collect(),
-        pauses: Vec::new(),
+        step_gaps: Vec::new(),
     }
 }
 

@@ -155,7 +155,7 @@ pub struct ValueSeries {
     /// Values that were not finite; they are in no point.
     pub not_finite: u64,
     /// Values that belong to no numbered step, together; its `step` means nothing.
-    pub elsewhere: Option<ValuePoint>,
+    pub unnumbered: Option<ValuePoint>,
     /// Points by step.
     pub points: Vec<ValuePoint>,
 }

@@ -61,7 +61,7 @@ pub(crate) fn values(run: &RunAcc, numbering: &Numbering) -> Vec<ValueSeries> {
             name: name.to_string(),
             shift: track.points.shift.min(63),
             not_finite: track.not_finite,
-            elsewhere: track.elsewhere.as_ref().map(|acc| value(0, acc)),
+            unnumbered: track.elsewhere.as_ref().map(|acc| value(0, acc)),
             points: numbering.told(&track.points, value),
         })
         .collect()

@@ -70,13 +70,13 @@ pub struct ModeSummary {
     #[serde(skip)]
     pub slowest_together: Vec<(u64, u64)>,
     /// The longest times between steady steps, longest first, at most 3; none where steps share their numbers.
-    pub pauses: Vec<Pause>,
+    pub step_gaps: Vec<StepGap>,
 }
 
 /// Time between steps, of the processes that do the same steps together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Pause {
+pub struct StepGap {
     /// The step before it; where numbers are taken together, the first of those that it is among.
     pub step: u64,
     /// How many numbers are taken together.
@@ -85,7 +85,7 @@ pub struct Pause {
     pub start_ns: u64,
     /// From there to the start of the next step (or of those taken together), less the mean of what processes spent in steps
     /// of all modes.
-    pub pause_ns: u64,
+    pub gap_ns: u64,
 }
 
 /// Steps that were read with all their spans. Others have a duration, but nobody knows what filled it.

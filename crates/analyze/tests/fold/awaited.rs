@@ -120,7 +120,7 @@ fn a_loader_that_becomes_too_slow_needs_more_workers_and_no_deeper_queue() {
     for (steps, part) in [(600, 2), (600, 3), (600, 4), (2_000, 3), (300, 3)] {
         let found = summary(&run(&[Stage { name: "train", thread: 2, make_ns: slower(steps, part) }]));
         let loader = &found.batches.loaders[0];
-        let then = loader.while_awaited.unwrap();
+        let then = loader.under_demand.unwrap();
         assert!(then.utilisation > 0.9 && loader.utilisation.unwrap() < 0.85, "{part}: {loader:?}");
         assert!(then.produce_mean_ns.abs_diff(9_000 * US) < 700 * US, "{part}: {then:?}");
         let advice = advice(&found);

@@ -180,7 +180,7 @@ fn an_asynchronous_wait_takes_as_long_as_nothing_else_runs() {
     let waited = |build: Build| {
         let summary = summarise([&build.trace()]);
         let [loader] = &summary.batches.loaders[..] else { panic!("one loader") };
-        let held_ns: Vec<u64> = loader.held_up.iter().map(|row| row.total_ns).collect();
+        let held_ns: Vec<u64> = loader.stalls.iter().map(|row| row.total_ns).collect();
         let point_ns = summary.series_of(Mode::Train).unwrap().points[0].wait_ns;
         assert_eq!(summary.waits.wait.total, point_ns);
         (loader.waits.wait.total, held_ns, point_ns)
@@ -253,8 +253,7 @@ fn waits_go_to_the_loader_that_they_name() {
         .loaders
         .iter()
         .map(|row| {
-            let held: Vec<_> =
-                row.held_up.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
+            let held: Vec<_> = row.stalls.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
             (row.name.as_str(), row.waits.wait.count, row.waits.wait.total, row.waits.produce.p50, held)
         })
         .collect();
@@ -299,7 +298,7 @@ fn waits_of_a_run_are_those_of_threads_that_drive_steps() {
             waits.wait.count,
             waits.wait.total,
             waits.produce.total,
-            parts.map(|parts| (parts.waits, parts.making_ns)),
+            parts.map(|parts| (parts.waits, parts.in_production_ns)),
         )
     };
     for order in [[&others[..], &step[..]], [&step[..], &others[..]]] {
@@ -345,5 +344,5 @@ fn stages_that_wait_for_each_other_are_known_by_pairs() {
         read.waited_by.iter().map(|row| (row.loader.as_str(), row.waits, row.total_ns)).collect();
     assert_eq!(waited, [("decode", 2, 65)]);
     assert_eq!((decode.waited_by.len(), read.waited_by_ns("decode"), read.waited_by_ns("read")), (0, 65, 0));
-    assert_eq!(read.held_up, []);
+    assert_eq!(read.stalls, []);
 }

@@ -255,7 +255,7 @@ fn dead_collector(read: impl Iterator<Item = (u64, u64)>) -> Summary {
 fn what_a_dead_collector_lost_is_not_lost_in_the_directory() {
     let summary = dead_collector(all());
     assert_eq!((summary.losses.dropped_total(), summary.lost_spans()), (301, 0));
-    assert!(!summary.losses.dropped[0].is_lacking);
+    assert!(!summary.losses.dropped[0].is_missing_here);
     assert_eq!(lost(&summary), None);
     let [note] = notes(&summary).try_into().unwrap();
     assert!(note.starts_with("301 spans were lost on the way to `otlp` (export_failed)"), "{note}");

@@ -510,14 +510,14 @@ fn the_path_goes_on_through_a_wait_into_the_batch_that_it_links_to() {
         [summarise([&step, &batch]), summarise([&batch, &step]), parts.finish(None), reverse.finish(None)]
     {
         assert_eq!(rows(critical(&summary)), expected);
-        let said = ThroughBatches { linked_ns: 800, making_ns: 680, is_exact: true };
+        let said = ThroughBatches { linked_ns: 800, in_production_ns: 680, is_exact: true };
         assert_eq!(critical(&summary).through_batches, Some(said));
     }
     // Without its batch's trace, and without the link, the time is the wait's.
     let expected: [Row<'_>; 2] = [("step/data_wait", 800, 1, 0, None), ("step/forward", 200, 1, 0, None)];
     let alone = summarise([&step]);
     assert_eq!(rows(critical(&alone)), expected);
-    let said = ThroughBatches { linked_ns: 800, making_ns: 0, is_exact: true };
+    let said = ThroughBatches { linked_ns: 800, in_production_ns: 0, is_exact: true };
     assert_eq!(critical(&alone).through_batches, Some(said));
     let unlinked = summarise(&linked(1, 1000, false));
     assert_eq!(rows(critical(&unlinked)), expected);
@@ -535,7 +535,7 @@ fn of_more_waits_than_are_kept_those_drawn_stand_for_all() {
         ("step/data_wait", 1_100 * 120, 1_100, 0, None),
     ];
     assert_eq!(rows(critical(&forwards)), expected);
-    let said = ThroughBatches { linked_ns: 1_100 * 800, making_ns: 1_100 * 680, is_exact: false };
+    let said = ThroughBatches { linked_ns: 1_100 * 800, in_production_ns: 1_100 * 680, is_exact: false };
     assert_eq!(critical(&forwards).through_batches, Some(said));
     let backwards = summarise(traces.iter().rev());
     assert_eq!(backwards.critical_path, forwards.critical_path);
@@ -552,7 +552,7 @@ fn waits_are_split_by_what_became_of_their_batch() {
     let wait = build.span(1, "data_wait", 80, 85).thread(1);
     wait.figure(Figure::BatchProduceNs, 30).figure(Figure::BatchQueueNs, 1_000);
     let summary = summarise([&build.trace()]);
-    let expected = WaitParts { waits: 2, behind_ns: 20, making_ns: 30, handover_ns: 15 };
+    let expected = WaitParts { waits: 2, not_started_ns: 20, in_production_ns: 30, in_transit_ns: 15 };
     assert_eq!(critical(&summary).waits, Some(expected));
 }
 

@@ -13,7 +13,7 @@ const SLOWEST: ExampleRole = ExampleRole::Slowest;
 
 /// Step number and roles of what is shown.
 fn roles(summary: &Summary) -> Vec<(u64, &[ExampleRole])> {
-    summary.examples.iter().map(|row| (row.step.step.unwrap(), row.roles.as_slice())).collect()
+    summary.exemplars.iter().map(|row| (row.step.step.unwrap(), row.roles.as_slice())).collect()
 }
 
 fn pieces(example: &Example) -> Vec<(&str, u64, u64)> {
@@ -35,12 +35,12 @@ fn first_median_and_slowest_are_kept() {
     let shown = roles(&summary);
     assert_eq!(shown[..2], [(0, &[FIRST][..]), (1, &[FIRST][..])]);
     assert_eq!(shown[3..], [(30, &[SLOWEST][..]), (7, &[SLOWEST]), (39, &[SLOWEST]), (38, &[SLOWEST])]);
-    let median = &summary.examples[2];
+    let median = &summary.exemplars[2];
     assert_eq!(median.roles, [MEDIAN]);
     let off = median.step.duration_ns.abs_diff(summary.modes[0].steady.p50.unwrap());
     assert!(off <= 8, "a sample of 16 of 40 is off by {off}");
-    assert_eq!(summary.examples[3].step.trace_id, format!("{:032x}", 30));
-    assert_eq!(summary.examples[3].span_id, format!("{:016x}", 1));
+    assert_eq!(summary.exemplars[3].step.trace_id, format!("{:032x}", 30));
+    assert_eq!(summary.exemplars[3].span_id, format!("{:016x}", 1));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn one_step_has_every_role_and_modes_are_apart() {
     let mut eval = Build::new(2);
     eval.step(0, 1_000, 1_100).mode(Mode::Eval);
     let summary = summarise(&[bare_step(1, 0, 0, 100), eval.trace()]);
-    let shown: Vec<_> = summary.examples.iter().map(|row| (row.mode, row.roles.clone())).collect();
+    let shown: Vec<_> = summary.exemplars.iter().map(|row| (row.mode, row.roles.clone())).collect();
     let all = vec![FIRST, MEDIAN, SLOWEST];
     assert_eq!(shown, [(Mode::Train, all.clone()), (Mode::Eval, all)]);
 }
@@ -61,14 +61,14 @@ fn warm_up_is_the_slowest_only_where_nothing_else_is() {
         .collect();
     let summary = summarise(&traces);
     assert_eq!(summary.modes[0].warmup.steps, 9);
-    let slow: Vec<_> = summary.examples.iter().filter(|row| row.roles.contains(&SLOWEST)).collect();
+    let slow: Vec<_> = summary.exemplars.iter().filter(|row| row.roles.contains(&SLOWEST)).collect();
     assert_eq!(slow.iter().map(|row| row.step.step.unwrap()).collect::<Vec<_>>(), [0, 1, 2, 3]);
     assert!(slow.iter().all(|row| row.is_warmup));
     // With three, what comes after them is kept too.
     let summary = summarise(traces.iter().skip(6));
-    let slow: Vec<_> = summary.examples.iter().filter(|row| row.roles.contains(&SLOWEST)).collect();
+    let slow: Vec<_> = summary.exemplars.iter().filter(|row| row.roles.contains(&SLOWEST)).collect();
     assert_eq!((slow.len(), slow.iter().any(|row| row.is_warmup)), (4, false));
-    assert!(summary.examples[0].is_warmup);
+    assert!(summary.exemplars[0].is_warmup);
 }
 
 /// A step whose batch is waited for, with a thread beside it that ends first.
@@ -94,7 +94,7 @@ fn threaded() -> Trace {
 #[test]
 fn a_step_is_kept_with_threads_phases_path_and_batch() {
     let summary = summarise(&[threaded()]);
-    let example = &summary.examples[0];
+    let example = &summary.exemplars[0];
     let lanes: Vec<_> =
         example.lanes.iter().map(|lane| (lane.thread_id, lane.thread_name.as_deref())).collect();
     assert_eq!(lanes, [(Some(7), Some("main")), (Some(8), None)]);
@@ -148,7 +148,7 @@ fn wide(count: u64, name: &str) -> Trace {
 #[test]
 fn of_many_spans_the_longest_are_kept_and_the_path_stays_the_step() {
     let summary = summarise(&[wide(1_000, "part")]);
-    let example = &summary.examples[0];
+    let example = &summary.exemplars[0];
     assert_eq!((example.spans.len(), example.spans_in_step), (EXAMPLE_SPANS, 1_002));
     assert_eq!(example.spans.iter().filter(|span| span.duration_ns == 15).count(), 100);
     assert!(example.spans.is_sorted_by_key(|span| span.offset_ns));
@@ -166,7 +166,7 @@ fn of_many_spans_the_longest_are_kept_and_the_path_stays_the_step() {
 fn long_names_cost_spans() {
     let name = "x".repeat(10_000);
     let summary = summarise(&[wide(400, &name)]);
-    let example = &summary.examples[0];
+    let example = &summary.exemplars[0];
     // Names are cut at 256 bytes.
     let bytes: usize = example.spans.iter().map(|span| span.name.len() + 96).sum();
     assert!(
@@ -180,7 +180,7 @@ fn long_names_cost_spans() {
 fn steps_that_are_not_whole_are_no_examples() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).figure(Figure::TraceSpans, 3);
-    assert_eq!(summarise(&[build.trace()]).examples, []);
+    assert_eq!(summarise(&[build.trace()]).exemplars, []);
 }
 
 #[test]
@@ -192,9 +192,9 @@ fn kept_steps_survive_bytes_and_a_step_in_a_span_is_one_too() {
     let partial = fold(&traces);
     let bytes = partial.to_bytes().unwrap();
     let back = stepscope_analyze::Partial::from_bytes(&bytes, *partial.config()).unwrap();
-    assert_eq!(back.finish(None).examples, partial.finish(None).examples);
+    assert_eq!(back.finish(None).exemplars, partial.finish(None).exemplars);
     let names: Vec<&str> =
-        partial.finish(None).examples.iter().map(|row| row.spans[0].name.clone().leak() as &str).collect();
+        partial.finish(None).exemplars.iter().map(|row| row.spans[0].name.clone().leak() as &str).collect();
     assert_eq!(names, ["inner", "step"]);
 }
 
@@ -221,7 +221,7 @@ fn a_suspended_span_says_when_it_ran() {
     build.span(1, "stream", 1_900, 2_000).thread(1);
     build.polls(&many);
     let summary = summarise(&[build.trace()]);
-    let running: Vec<_> = summary.examples[0]
+    let running: Vec<_> = summary.exemplars[0]
         .spans
         .iter()
         .map(|span| span.running.iter().map(|run| (run.offset_ns, run.duration_ns)).collect::<Vec<_>>())

@@ -411,7 +411,7 @@ fn between_steps_others_are_waited_for_as_well() {
     last.step(1, 200, 300).thread(1);
     let summary = summarise([&build.trace(), &between.trace(), &last.trace()]);
     let rows: Vec<_> = summary
-        .outside
+        .between_steps
         .iter()
         .map(|row| (row.phase.as_ref().map(ToString::to_string), row.exposed_ns))
         .collect();
@@ -559,7 +559,7 @@ fn between_steps_what_is_suspended_is_exposed_as_inside_them() {
     last.step(1, 200, 300).thread(1);
     let summary = summarise([&build.trace(), &between.trace(), &last.trace()]);
     let rows: Vec<_> = summary
-        .outside
+        .between_steps
         .iter()
         .map(|row| (row.phase.as_ref().map(ToString::to_string), row.exposed_ns))
         .collect();

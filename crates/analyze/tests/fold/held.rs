@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stepscope_analyze::summary::{HeldSeries, StepNumbers};
+use stepscope_analyze::summary::{RetainedSeries, StepNumbers};
 use stepscope_analyze::{Bounds, Config, Partial};
 use stepscope_core::{Mode, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, Resource, SectionValue, Trace};
@@ -32,22 +32,22 @@ fn step(number: u64, kept: i64) -> Trace {
     build.trace()
 }
 
-fn series(traces: &[Trace]) -> HeldSeries {
+fn series(traces: &[Trace]) -> RetainedSeries {
     summarise(traces).memory.by_section.unwrap()
 }
 
 /// What a section holds at every point.
-fn held(series: &HeldSeries, path: &str) -> Option<Vec<i64>> {
+fn held(series: &RetainedSeries, path: &str) -> Option<Vec<i64>> {
     let at = series.sections.iter().position(|section| section.path == path)?;
     Some(series.points.iter().map(|point| point.sections[at]).collect())
 }
 
-fn is_sum(series: &HeldSeries) {
+fn is_sum(series: &RetainedSeries) {
     let mut before = 0;
     for point in &series.points {
-        assert_eq!(point.sections.iter().sum::<i64>() + point.other_bytes, point.held_bytes);
-        assert_eq!(point.held_bytes - before, point.net_bytes);
-        before = point.held_bytes;
+        assert_eq!(point.sections.iter().sum::<i64>() + point.other_bytes, point.retained_bytes);
+        assert_eq!(point.retained_bytes - before, point.net_bytes);
+        before = point.retained_bytes;
     }
 }
 
@@ -65,7 +65,7 @@ fn what_is_kept_rises_and_what_another_section_frees_is_told() {
     assert_eq!(series.sections.len(), 3);
     assert_eq!(series.total.last_bytes, 4_000);
     let history = &series.sections[0];
-    assert_eq!((history.path.as_str(), history.with_inside), ("step/history", false));
+    assert_eq!((history.path.as_str(), history.includes_nested), ("step/history", false));
     assert_eq!((history.figures.first_bytes, history.figures.last_bytes), (1_000, 4_000));
     assert_eq!((history.figures.peak_bytes, history.figures.peak_step), (4_000, 3));
     assert_eq!((series.other.last_bytes, series.other.peak_bytes), (0, 0));
@@ -77,7 +77,8 @@ fn sections_that_make_up_for_each_other_are_one() {
     let traces: Vec<Trace> = (0..3).map(|number| step(number, 10)).collect();
     let series = series(&traces);
     is_sum(&series);
-    let sections: Vec<_> = series.sections.iter().map(|row| (row.path.as_str(), row.with_inside)).collect();
+    let sections: Vec<_> =
+        series.sections.iter().map(|row| (row.path.as_str(), row.includes_nested)).collect();
     assert_eq!(sections, [("step", true)]);
     assert_eq!(held(&series, "step").unwrap(), [10, 20, 30]);
 }
@@ -123,11 +124,11 @@ fn runs_and_epochs_hold_what_their_steps_do_and_count_for_nothing() {
     run.span(1, "epoch", 0, 10_000).kind(SectionKind::Epoch).memory(8_888, 0).thread(1);
     let series = series(&[run.trace(), step(0, 4_000)]);
     assert_eq!(series.total.last_bytes, 4_000);
-    assert!(series.untold.is_empty());
+    assert!(series.excluded.is_empty());
 }
 
 /// A section outside of steps around two of them, with sums of the process or without.
-fn around(said: Option<(i64, i64)>) -> HeldSeries {
+fn around(said: Option<(i64, i64)>) -> RetainedSeries {
     let resource = process(0);
     let mut partial = Partial::new(Config::default());
     let mut fit = Build::of(9, &resource);
@@ -159,12 +160,12 @@ fn around(said: Option<(i64, i64)>) -> HeldSeries {
 fn a_section_around_steps_is_told_only_where_the_sums_agree() {
     for said in [None, Some((50, 0))] {
         let series = around(said);
-        assert_eq!(series.untold, ["fit"], "{said:?}");
+        assert_eq!(series.excluded, ["fit"], "{said:?}");
         assert_eq!(series.total.last_bytes, 6_800);
     }
     // Nothing of the steps was in its figures.
     let series = around(Some((8_050, 1_200)));
-    assert!(series.untold.is_empty());
+    assert!(series.excluded.is_empty());
     assert_eq!(series.total.last_bytes, 6_800 + 6_850);
 }
 
@@ -227,6 +228,6 @@ fn processes_are_added_up() {
 #[test]
 fn steps_that_keep_nothing_have_points_too() {
     let series = series(&[step(0, 0), step(1, 50), step(2, 0)]);
-    let all: Vec<(u64, i64)> = series.points.iter().map(|point| (point.step, point.held_bytes)).collect();
+    let all: Vec<(u64, i64)> = series.points.iter().map(|point| (point.step, point.retained_bytes)).collect();
     assert_eq!(all, [(0, 0), (1, 50), (2, 50)]);
 }

@@ -54,7 +54,7 @@ fn waits_between_steps_count_and_the_first_one_does_not() {
     assert_eq!(summary.input.in_steps_ns, 10_000);
     assert_eq!(summary.input.between_ns, 49_500);
     assert_eq!(summary.input.share, Some(59_500.0 / 149_500.0));
-    let wait = &summary.outside[0];
+    let wait = &summary.between_steps[0];
     assert_eq!(wait.phase, Some(PhaseName::Known(Phase::DataWait)));
     assert_eq!((wait.stats.count, wait.stats.p50, wait.exposed_ns), (99, Some(500), 49_500));
 }
@@ -79,13 +79,13 @@ fn what_evaluation_waits_for_is_not_waited_for_by_training() {
     let summary = summarise(&validated(loops(100, 500, 100), 100));
     assert_eq!(summary.input, without.input);
     let rows: Vec<_> = summary
-        .outside
+        .between_steps
         .iter()
         .map(|row| (row.phase.as_ref().map(PhaseName::as_str), row.stats.total, row.exposed_ns))
         .collect();
     assert_eq!(rows, [(Some("data_wait"), 49_500, 49_500), (Some("evaluation"), 30_000, 30_000)]);
     let loader = &summary.batches.loaders[0];
-    let held: Vec<_> = loader.held_up.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
+    let held: Vec<_> = loader.stalls.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
     assert_eq!((loader.name.as_str(), held), ("validation", vec![(Some(Mode::Eval), 10, 20_000)]));
     // In a run that only evaluates it is what the steps wait for.
     let mut traces = validated(loops(100, 0, 100), 100);
@@ -114,7 +114,7 @@ fn waits_that_say_they_are_for_evaluation_are_between_its_steps() {
     assert_eq!(summary.input, summarise(&loops(100, 500, 100)).input);
     let of_mode: Vec<_> = summary.modes.iter().map(|row| (row.mode, row.input_between_ns)).collect();
     assert_eq!(of_mode, [(Mode::Train, 49_500), (Mode::Eval, 20_000)]);
-    let held = &summary.batches.loaders[0].held_up;
+    let held = &summary.batches.loaders[0].stalls;
     let held: Vec<_> = held.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
     assert_eq!(held, [(Some(Mode::Eval), 10, 20_000)]);
 }
@@ -133,11 +133,11 @@ fn what_follows_the_last_step_is_not_between_steps() {
     traces.push(checkpoint.trace());
     let summary = summarise(&traces);
     // As many as there are steps, without the one before the first.
-    assert_eq!((summary.outside.len(), summary.outside[0].stats.count), (1, 1_199));
+    assert_eq!((summary.between_steps.len(), summary.between_steps[0].stats.count), (1, 1_199));
     assert_eq!(summary.input.between_ns, 1_199 * 500);
     // In whatever order, and in parts.
     traces.reverse();
-    assert_eq!(format!("{:?}", summarise(&traces).outside), format!("{:?}", summary.outside));
+    assert_eq!(format!("{:?}", summarise(&traces).between_steps), format!("{:?}", summary.between_steps));
 }
 
 #[test]
@@ -163,9 +163,10 @@ fn a_section_is_between_steps_although_it_runs_before_and_after_them_as_well() {
         traces.push(step.trace());
     }
     let summary = summarise(&traces);
-    let beyond: Vec<(&str, u64)> = summary.beyond.iter().map(|(path, &ns)| (path.as_str(), ns)).collect();
+    let beyond: Vec<(&str, u64)> =
+        summary.not_between_steps_ns.iter().map(|(path, &ns)| (path.as_str(), ns)).collect();
     assert_eq!(beyond, [("dump", 10_000), ("setup", 2_000_000)]);
-    assert_eq!((summary.outside.len(), summary.outside[0].stats.total), (1, 99 * 5_000));
+    assert_eq!((summary.between_steps.len(), summary.between_steps[0].stats.total), (1, 99 * 5_000));
     let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
     let named: Vec<_> = report
         .findings
@@ -178,7 +179,7 @@ fn a_section_is_between_steps_although_it_runs_before_and_after_them_as_well() {
     let (one, other) = traces.split_at(90);
     let mut merged = fold(other);
     merged.merge(&fold(one));
-    assert_eq!(merged.finish(None).beyond, summary.beyond);
+    assert_eq!(merged.finish(None).not_between_steps_ns, summary.not_between_steps_ns);
 }
 
 #[test]
@@ -233,7 +234,7 @@ fn what_other_threads_do_between_steps_is_hidden() {
     let summary = summarise(&traces);
     assert_eq!(verdict_on(&summary), InputVerdict::No);
     assert_eq!(summary.input.share, Some(0.0));
-    assert!(summary.outside.is_empty());
+    assert!(summary.between_steps.is_empty());
 }
 
 #[test]
@@ -247,8 +248,8 @@ fn checkpoints_and_evaluations_are_told_by_phase() {
     }
     let summary = summarise(&traces);
     // What is written in them is a part of them.
-    assert_eq!(summary.outside.len(), 1);
-    let checkpoint = &summary.outside[0];
+    assert_eq!(summary.between_steps.len(), 1);
+    let checkpoint = &summary.between_steps[0];
     assert_eq!(checkpoint.phase, Some(PhaseName::Known(Phase::Checkpoint)));
     assert_eq!((checkpoint.stats.count, checkpoint.stats.total, checkpoint.stats.max), (3, 600, Some(300)));
     assert_eq!(checkpoint.exposed_ns, 600);
@@ -290,9 +291,10 @@ fn on_a_pool(count: u64, (beside, beside_ns): (&str, u64), (between, between_ns)
 
 /// Phase, calls, their time, and the exposed time of each row between steps.
 fn rows(summary: &Summary) -> Vec<(Option<&str>, u64, u64, u64)> {
-    let of =
-        |row: &stepscope_analyze::summary::OutsideRow| (row.stats.count, row.stats.total, row.exposed_ns);
-    let rows = summary.outside.iter().map(|row| (row.phase.as_ref().map(PhaseName::as_str), of(row)));
+    let of = |row: &stepscope_analyze::summary::BetweenStepsRow| {
+        (row.stats.count, row.stats.total, row.exposed_ns)
+    };
+    let rows = summary.between_steps.iter().map(|row| (row.phase.as_ref().map(PhaseName::as_str), of(row)));
     rows.map(|(phase, (count, total, exposed))| (phase, count, total, exposed)).collect()
 }
 

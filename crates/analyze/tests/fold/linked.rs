@@ -93,7 +93,7 @@ fn the_path_goes_through_all_stages() {
     ];
     let summary = summarise(&traces);
     assert_eq!(times(&summary), expected(&all));
-    let said = ThroughBatches { linked_ns: 1000, making_ns: 875, is_exact: true };
+    let said = ThroughBatches { linked_ns: 1000, in_production_ns: 875, is_exact: true };
     assert_eq!(critical(&summary).through_batches, Some(said));
     let calls: Vec<_> = rows(critical(&summary)).iter().map(|row| (row.2, row.3)).collect();
     assert_eq!(calls, [(1, 0); 9], "{:?}", rows(critical(&summary)));

@@ -121,7 +121,7 @@ fn periodic_steps_leave_the_lists_of_the_slowest_to_the_others() {
     assert_eq!((listed[0], &listed[1..]), (5_000, &slowest[..]));
     let of_role = |role: ExampleRole| -> Vec<u64> {
         summary
-            .examples
+            .exemplars
             .iter()
             .filter(|row| row.roles.contains(&role))
             .map(|row| row.step.step.unwrap())
@@ -137,5 +137,5 @@ fn periodic_steps_leave_the_lists_of_the_slowest_to_the_others() {
     let mut merged = fold(even);
     merged.merge(&fold(odd));
     let merged = merged.finish(None);
-    assert_eq!((&merged.modes, &merged.examples), (&summary.modes, &summary.examples));
+    assert_eq!((&merged.modes, &merged.exemplars), (&summary.modes, &summary.exemplars));
 }

@@ -135,7 +135,7 @@ fn of_losses_the_latest_count_of_each_process_is_summed() {
     let summary = partial.finish(None);
     assert_eq!((summary.losses.emitted, summary.losses.dropped_total()), (Some(107), 12));
     assert_eq!(summary.losses.exported, [("directory".to_owned(), 100)]);
-    let row = |reason, spans| LossRow { sink: "otlp".into(), reason, spans, is_lacking: true };
+    let row = |reason, spans| LossRow { sink: "otlp".into(), reason, spans, is_missing_here: true };
     assert_eq!(summary.losses.dropped, [row(None, 4), row(Some(LossReason::RingFull), 8)]);
     let memory = &summary.memory.processes[0];
     assert_eq!(

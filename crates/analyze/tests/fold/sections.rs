@@ -211,7 +211,7 @@ fn a_continued_trace_stands_under_the_path_it_continues() {
     assert_eq!(row.stats.count, 1);
     assert_eq!(row.phase, Some(PhaseName::Known(Phase::Forward)));
     assert!(summary.section("step").is_none(), "no span, no row");
-    assert!(summary.outside.is_empty(), "its time is the step's");
+    assert!(summary.between_steps.is_empty(), "its time is the step's");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn lost_parents_leave_roots_that_are_not_between_steps() {
     build.span(99, "data_wait", 10, 90).thread(1);
     let summary = summarise([&build.incomplete().trace()]);
     assert_eq!(summary.section("data_wait").unwrap().stats.total, 80);
-    assert!(summary.outside.is_empty());
+    assert!(summary.between_steps.is_empty());
     assert_eq!(summary.state.incomplete_traces, 1);
 }
 

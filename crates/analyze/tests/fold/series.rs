@@ -123,7 +123,7 @@ fn values_are_series_of_their_own() {
     assert_eq!(loss.mean, 0.5);
     let accuracy = &summary.values[0];
     assert_eq!((accuracy.not_finite, accuracy.points.len()), (1, 0));
-    assert_eq!(accuracy.elsewhere.unwrap().last, 0.9);
+    assert_eq!(accuracy.unnumbered.unwrap().last, 0.9);
 }
 
 #[test]

@@ -298,8 +298,8 @@ fn the_longest_pauses_are_told_with_their_steps() {
             };
     }
     let told = |summary: &Summary| {
-        let pauses = &summary.mode(Mode::Train).unwrap().pauses;
-        pauses.iter().map(|pause| (pause.step, pause.start_ns, pause.pause_ns)).collect::<Vec<_>>()
+        let pauses = &summary.mode(Mode::Train).unwrap().step_gaps;
+        pauses.iter().map(|pause| (pause.step, pause.start_ns, pause.gap_ns)).collect::<Vec<_>>()
     };
     // 32 more after step 100, 65 more after step 200.
     let expected = [(200, 1_000 + 200 * 105 + 32, 70), (300, 1_000 + 300 * 105 + 97, 60), (100, 11_500, 7)];
@@ -340,7 +340,7 @@ fn foreign_roots_with_a_step_number_are_steps() {
     next.span(0, "train_batch", 150, 240).figure(Figure::Step, 5);
     let summary = summarise(&[build.foreign().trace(), wait.foreign().trace(), next.foreign().trace()]);
     assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 190);
-    assert_eq!(summary.outside[0].stats.total, 50);
+    assert_eq!(summary.between_steps[0].stats.total, 50);
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn steps_inside_one_foreign_trace_are_all_found() {
     }
     let summary = summarise(&[build.foreign().trace()]);
     assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 400);
-    let [wait] = &summary.outside[..] else { panic!("{:?}", summary.outside) };
+    let [wait] = &summary.between_steps[..] else { panic!("{:?}", summary.between_steps) };
     // The first is before them.
     assert_eq!((wait.phase.is_some(), wait.stats.count, wait.exposed_ns), (true, 4, 80));
 }
@@ -408,7 +408,7 @@ fn what_another_program_has_around_its_steps_is_not_between_them() {
     let summary = summarise([&build.foreign().trace()]);
     let mode = summary.mode(Mode::Train).unwrap();
     assert_eq!((mode.all.count, mode.all.total), (10, 900));
-    let [outside] = &summary.outside[..] else { panic!("{:?}", summary.outside) };
+    let [outside] = &summary.between_steps[..] else { panic!("{:?}", summary.between_steps) };
     // The last one is after them.
     assert_eq!((outside.stats.count, outside.stats.total, outside.exposed_ns), (9, 180, 180));
     // Each is a section all the same, with what is in none of the others.

@@ -182,8 +182,8 @@ fn a_small_part_of_a_finding_does_not_stand_for_it() {
 fn losses_carry_their_advice() {
     let mut summary = Run::of(100, 10 * MS).phase(Phase::Forward, "forward", MS).build();
     summary.losses.dropped = vec![
-        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 3, is_lacking: true },
-        LossRow { sink: "otlp".into(), reason: None, spans: 4, is_lacking: true },
+        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 3, is_missing_here: true },
+        LossRow { sink: "otlp".into(), reason: None, spans: 4, is_missing_here: true },
     ];
     let losses = report(&summary).losses;
     assert_eq!(losses.dropped_total, 7);

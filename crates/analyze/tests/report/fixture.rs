@@ -2,10 +2,10 @@
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{
-    BatchSummary, Coverage, CriticalPath, DurationBucket, InSteps, InputFigures, InstanceRow, LoaderRow,
-    Losses, MemorySummary, ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState,
-    SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend,
-    TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
+    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, DurationBucket, InSteps, InputFigures,
+    InstanceRow, LoaderRow, Losses, MemorySummary, ModeSummary, PhaseName, PhaseRow, PhaseSource,
+    RunIdentity, RunState, SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries,
+    Throughput, Trend, TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
 use stepscope_model::Resource;
@@ -46,8 +46,8 @@ pub(crate) fn nothing() -> Summary {
         instances: Vec::new(),
         modes: Vec::new(),
         input: InputFigures::default(),
-        outside: Vec::new(),
-        beyond: Default::default(),
+        between_steps: Vec::new(),
+        not_between_steps_ns: Default::default(),
         batches: BatchSummary::default(),
         waits: WaitSummary::default(),
         critical_path: None,
@@ -60,7 +60,7 @@ pub(crate) fn nothing() -> Summary {
         changes: Vec::new(),
         periodic: Vec::new(),
         phase_series: Vec::new(),
-        examples: Vec::new(),
+        exemplars: Vec::new(),
         values: Vec::new(),
     }
 }
@@ -71,7 +71,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A run that ended in order, of equal steps that hold no phase yet.
+    /// A run that finished cleanly, of equal steps that hold no phase yet.
     pub(crate) fn of(steps: u64, step_ns: u64) -> Self {
         Self::with_durations(vec![step_ns; usize::try_from(steps).unwrap()])
     }
@@ -136,7 +136,7 @@ impl Run {
             ended_by: None,
             traces: count,
             steps: all,
-            works: all,
+            work_time: all,
             warmup_steps: 0,
             throughput,
             communication_per_step_ns: None,
@@ -181,7 +181,7 @@ impl Run {
             throughput,
             slowest_together: Vec::new(),
             slowest,
-            pauses: Vec::new(),
+            step_gaps: Vec::new(),
         }];
         let mut run = Self { summary };
         run.section("step", SectionKind::Step, None, all, 0);
@@ -248,7 +248,7 @@ impl Run {
 
     fn outside(mut self, phase: Option<Phase>, name: &str, durations: &[u64]) -> Self {
         let stats = stats(durations.iter().copied());
-        self.summary.outside.push(OutsideRow {
+        self.summary.between_steps.push(BetweenStepsRow {
             phase: phase.map(PhaseName::Known),
             stats,
             exposed_ns: stats.total,
@@ -281,7 +281,7 @@ impl Run {
                 slot_wait_share: None,
                 after_warmup: None,
                 slowest: None,
-                while_awaited: None,
+                under_demand: None,
                 samples: Some(steps * 64),
                 workers: (0..workers)
                     .map(|thread| WorkerRow {
@@ -298,7 +298,7 @@ impl Run {
                     })
                     .collect(),
                 waits: WaitSummary::default(),
-                held_up: Vec::new(),
+                stalls: Vec::new(),
                 waited_by: Vec::new(),
             }],
         };
@@ -453,7 +453,7 @@ impl Run {
         let row = |(rank, &(step_ns, communication_ns)): (i64, &(u64, u64))| InstanceRow {
             resource: Resource { rank: Some(rank), ..first.resource.clone() },
             steps: same(steps, step_ns),
-            works: same(steps, step_ns - communication_ns),
+            work_time: same(steps, step_ns - communication_ns),
             throughput: Throughput { elapsed_ns: steps * step_ns, ..first.throughput },
             communication_per_step_ns: Some(communication_ns),
             ..first.clone()

@@ -108,11 +108,11 @@ fn hostile(name: &str) -> Summary {
     summary.batches.loaders[0].name = name.into();
     let held = summary.memory.by_section.as_mut().unwrap();
     held.sections[0].path = name.into();
-    held.untold = vec![name.into()];
+    held.excluded = vec![name.into()];
     summary.values[0].name = name.into();
     let phase = stepscope_analyze::summary::PhaseName::Custom(name.into());
     summary.modes[0].phases[0].phase = phase.clone();
-    for example in &mut summary.examples {
+    for example in &mut summary.exemplars {
         example.lanes[1].thread_name = Some(name.into());
         example.spans.iter_mut().for_each(|span| span.name = name.into());
         example.spans[2].phase = Some(phase.clone());

@@ -10,9 +10,10 @@ use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
     ChangeCause, ChangeKind, ChangeSection, Disagreement, Example, ExampleBatch, ExamplePiece, ExampleRole,
-    ExampleRun, ExampleSpan, FigureSum, Gauge, HeldFigures, HeldPoint, HeldSection, HeldSeries, Lane, Limit,
-    PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, SeriesPoint,
-    SlowStep, Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    ExampleRun, ExampleSpan, FigureSum, Gauge, Lane, Limit, PeriodCause, PeriodicSteps, PhaseName,
+    PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection,
+    RetainedSeries, SeriesPoint, SlowStep, Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint,
+    ValueSeries,
 };
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -39,15 +40,19 @@ fn assert_valid(report: &Value) {
 }
 
 /// Two sections over two points.
-pub(crate) fn held() -> HeldSeries {
-    let figures = |first_bytes, last_bytes, peak_bytes| HeldFigures {
+pub(crate) fn held() -> RetainedSeries {
+    let figures = |first_bytes, last_bytes, peak_bytes| RetainedFigures {
         first_bytes,
         last_bytes,
         peak_bytes,
         peak_step: 2,
     };
-    let section = |path: &str, with_inside, figures| HeldSection { path: path.into(), with_inside, figures };
-    HeldSeries {
+    let section = |path: &str, includes_nested, figures| RetainedSection {
+        path: path.into(),
+        includes_nested,
+        figures,
+    };
+    RetainedSeries {
         mode: Mode::Train,
         shift: 1,
         sections: vec![
@@ -56,19 +61,19 @@ pub(crate) fn held() -> HeldSeries {
         ],
         other: figures(300, 40, 300),
         total: figures(980_300, 8_930_038, 8_930_038),
-        untold: vec!["fit".into()],
+        excluded: vec!["fit".into()],
         points: vec![
-            HeldPoint {
+            RetainedPoint {
                 step: 0,
                 net_bytes: 980_300,
-                held_bytes: 980_300,
+                retained_bytes: 980_300,
                 sections: vec![1_000_000, -20_000],
                 other_bytes: 300,
             },
-            HeldPoint {
+            RetainedPoint {
                 step: 2,
                 net_bytes: 7_949_738,
-                held_bytes: 8_930_038,
+                retained_bytes: 8_930_038,
                 sections: vec![9_000_001, -70_003],
                 other_bytes: 40,
             },
@@ -125,12 +130,12 @@ pub(crate) fn full() -> Summary {
         vec![PhaseSeries { mode: Mode::Train, shift: 0, points: vec![point(0), point(1)] }];
     summary.changes = vec![change(ChangeKind::Sudden, 120)];
     summary.periodic = vec![every_50th(summary.modes[0].steady)];
-    summary.examples = vec![example(0, ExampleRole::First), example(1_234, ExampleRole::Median)];
+    summary.exemplars = vec![example(0, ExampleRole::First), example(1_234, ExampleRole::Median)];
     summary.values = vec![ValueSeries {
         name: "loss".into(),
         shift: 0,
         not_finite: 1,
-        elsewhere: Some(ValuePoint { step: 0, count: 2, mean: 1.0, min: 0.0, max: 2.0, last: 2.0 }),
+        unnumbered: Some(ValuePoint { step: 0, count: 2, mean: 1.0, min: 0.0, max: 2.0, last: 2.0 }),
         points: vec![ValuePoint { step: 0, count: 1, mean: 0.5, min: 0.5, max: 0.5, last: f64::NAN }],
     }];
     for row in &mut summary.sections {
@@ -336,7 +341,7 @@ fn the_keys_are_in_the_order_of_the_contract() {
         "summary",
         "sections",
         "critical_path",
-        "examples",
+        "exemplars",
         "findings",
         "notes",
         "leaks",

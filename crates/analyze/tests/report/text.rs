@@ -61,7 +61,7 @@ pub(crate) fn troubled() -> Summary {
         sink: "directory".into(),
         reason: Some(LossReason::SizeBound),
         spans: 40,
-        is_lacking: true,
+        is_missing_here: true,
     }];
     summary.losses.absent = Some(40);
     summary.state.incomplete_traces = 8;
@@ -105,11 +105,11 @@ pub(crate) fn partly_read() -> Summary {
         parts_because: Some(Shortfall::Lost(LossReason::Thinned)),
     };
     summary.modes[0].whole.steps = 120;
-    let row = |sink: &str, reason, spans, is_lacking| LossRow {
+    let row = |sink: &str, reason, spans, is_missing_here| LossRow {
         sink: sink.into(),
         reason: Some(reason),
         spans,
-        is_lacking,
+        is_missing_here,
     };
     summary.losses.dropped = vec![
         row("directory", LossReason::Thinned, 320, true),
@@ -162,7 +162,7 @@ fn suspended_sections_say_how_long_they_were_idle() {
 fn rows_that_hold_nothing_are_not_shown_and_names_that_are_empty_say_so() {
     let mut summary = healthy().between(Phase::DataWait, "data_wait", &[MS]).build();
     assert!(text(&summary).contains("Between the steps"));
-    summary.outside[0].stats = crate::fixture::stats([]);
+    summary.between_steps[0].stats = crate::fixture::stats([]);
     summary.sections[0].path = String::new();
     summary.sections[0].name = String::new();
     let text = text(&summary);

@@ -269,7 +269,7 @@ mod tests {
             (None, State::Broken),
         ] {
             summary.losses.dropped =
-                vec![LossRow { sink: String::new(), reason, spans: 3, is_lacking: true }];
+                vec![LossRow { sink: String::new(), reason, spans: 3, is_missing_here: true }];
             let states: Vec<State> = losses(&summary).iter().map(|finding| finding.state).collect();
             assert_eq!(states, [state], "{reason:?}");
         }

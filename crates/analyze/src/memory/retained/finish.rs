@@ -7,13 +7,13 @@ use stepscope_core::Mode;
 use stepscope_core::path::join;
 
 use crate::accumulate::saturate::saturate_signed;
-use crate::memory::retained::HeldPoint;
+use crate::memory::retained::RetainedPoint;
 use crate::run::RunAcc;
 use crate::sections::aggregates::finish::totals;
 use crate::sections::finish::Elsewhere;
 use crate::sections::paths::{PathTree, ROOT};
 use crate::steps::numbering::Numbering;
-use crate::summary::{HeldFigures, HeldPoint as Point, HeldSection, HeldSeries, StepNumbers};
+use crate::summary::{RetainedFigures, RetainedPoint as Point, RetainedSection, RetainedSeries, StepNumbers};
 
 /// Sections that are shown at most; the others are counted together.
 const SHOWN: usize = 8;
@@ -30,14 +30,14 @@ type Row = Vec<i128>;
 
 /// What the sections hold over the steps of a mode; absent where no step that has a number says what it allocated, or
 /// where numbers do not tell which step comes after which.
-pub(crate) fn series(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<HeldSeries> {
+pub(crate) fn series(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<RetainedSeries> {
     let points = run.retained.of_mode(mode as usize).filter(|_| numbering.kind != StepNumbers::Repeated)?;
     let mut steps: Vec<u64> = Vec::new();
     let mut ends_ns: Vec<u64> = Vec::new();
     let mut columns: BTreeMap<u32, Row> = BTreeMap::new();
     let numbered = numbering.told(points, |step, point| (step, point.clone()));
     let size = numbered.len();
-    let mut put = |at: usize, point: &HeldPoint| {
+    let mut put = |at: usize, point: &RetainedPoint| {
         for (column, net) in point.nets() {
             let row = columns.entry(column).or_insert_with(|| vec![0; size]);
             if let Some(slot) = row.get_mut(at) {
@@ -68,7 +68,7 @@ struct Tree<'a> {
     children: BTreeMap<u32, Vec<u32>>,
     /// Of sections that are not told apart.
     other: Row,
-    untold: BTreeSet<String>,
+    excluded: BTreeSet<String>,
 }
 
 impl<'a> Tree<'a> {
@@ -80,7 +80,7 @@ impl<'a> Tree<'a> {
             inclusive: BTreeMap::new(),
             children: BTreeMap::new(),
             other: columns.remove(&0).unwrap_or_default(),
-            untold: BTreeSet::new(),
+            excluded: BTreeSet::new(),
         };
         let by_id: BTreeMap<u64, u32> =
             run.retained.columns().into_iter().map(|(column, id)| (id, column)).collect();
@@ -99,7 +99,7 @@ impl<'a> Tree<'a> {
                 })
             };
             if elsewhere.may_be_inside(acc) && !agree() {
-                tree.untold.insert(join(paths.names(path)));
+                tree.excluded.insert(join(paths.names(path)));
             } else {
                 tree.put(path, row);
             }
@@ -143,8 +143,8 @@ impl<'a> Tree<'a> {
         let is_one = children.is_empty() || apart > together.saturating_mul(CANCELLED);
         let shown = if is_one { self.inclusive.remove(&path) } else { self.own.remove(&path) };
         if let Some(row) = shown {
-            let with_inside = is_one && !children.is_empty();
-            rows.push(Shown { path: join(self.paths.names(path)), with_inside, row });
+            let includes_nested = is_one && !children.is_empty();
+            rows.push(Shown { path: join(self.paths.names(path)), includes_nested, row });
         }
         if !is_one {
             children.into_iter().for_each(|child| self.split(child, rows));
@@ -155,7 +155,7 @@ impl<'a> Tree<'a> {
 /// A row of the series: what is held by point, first what was left, then the sum up to there.
 struct Shown {
     path: String,
-    with_inside: bool,
+    includes_nested: bool,
     row: Row,
 }
 
@@ -181,9 +181,9 @@ fn peak(nets: &Row) -> (usize, i128) {
     })
 }
 
-fn figures(nets: &Row, steps: &[u64]) -> HeldFigures {
+fn figures(nets: &Row, steps: &[u64]) -> RetainedFigures {
     let (at, bytes) = peak(nets);
-    HeldFigures {
+    RetainedFigures {
         first_bytes: nets.first().copied().map_or(0, saturate_signed),
         last_bytes: retained(nets).last().map_or(0, saturate_signed),
         peak_bytes: saturate_signed(bytes),
@@ -191,7 +191,7 @@ fn figures(nets: &Row, steps: &[u64]) -> HeldFigures {
     }
 }
 
-fn written(mode: Mode, shift: u32, steps: Vec<u64>, mut rows: Vec<Shown>, tree: Tree<'_>) -> HeldSeries {
+fn written(mode: Mode, shift: u32, steps: Vec<u64>, mut rows: Vec<Shown>, tree: Tree<'_>) -> RetainedSeries {
     let size = |shown: &Shown| peak(&shown.row).1.unsigned_abs();
     rows.sort_by_cached_key(|shown| (std::cmp::Reverse(size(shown)), shown.path.clone()));
     let least = rows.first().map_or(0, size).div_ceil(SMALL).max(1);
@@ -206,24 +206,24 @@ fn written(mode: Mode, shift: u32, steps: Vec<u64>, mut rows: Vec<Shown>, tree: 
     let points = points.map(|(at, ((&step, &net), (sum, other)))| Point {
         step,
         net_bytes: saturate_signed(net),
-        held_bytes: saturate_signed(sum),
+        retained_bytes: saturate_signed(sum),
         sections: by_section.iter().map(|row| row.get(at).copied().map_or(0, saturate_signed)).collect(),
         other_bytes: saturate_signed(other),
     });
-    HeldSeries {
+    RetainedSeries {
         mode,
         shift,
         points: points.collect(),
         sections: rows
             .iter()
-            .map(|shown| HeldSection {
+            .map(|shown| RetainedSection {
                 path: shown.path.clone(),
-                with_inside: shown.with_inside,
+                includes_nested: shown.includes_nested,
                 figures: figures(&shown.row, &steps),
             })
             .collect(),
         other: figures(&other, &steps),
         total: figures(&all, &steps),
-        untold: tree.untold.into_iter().collect(),
+        excluded: tree.excluded.into_iter().collect(),
     }
 }

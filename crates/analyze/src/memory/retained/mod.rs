@@ -61,7 +61,7 @@ impl Cell {
 
 /// What was left allocated in the steps of one point, or in one stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct HeldPoint {
+pub(crate) struct RetainedPoint {
     /// The last end of what is in it.
     pub(crate) until_ns: u64,
     /// By column, in order: no longer than what was read, whatever columns bytes name. Sums wrap, so that their order
@@ -69,7 +69,7 @@ pub(crate) struct HeldPoint {
     nets: Vec<Cell>,
 }
 
-impl HeldPoint {
+impl RetainedPoint {
     fn add(&mut self, column: u32, net: i128) {
         match self.nets.binary_search_by_key(&column, |cell| cell.column) {
             Ok(at) => {
@@ -95,7 +95,7 @@ impl HeldPoint {
     }
 }
 
-impl Merge for HeldPoint {
+impl Merge for RetainedPoint {
     fn absorb(&mut self, other: &Self) {
         self.until_ns = self.until_ns.max(other.until_ns);
         other.nets().for_each(|(column, net)| self.add(column, net));
@@ -112,19 +112,19 @@ pub(crate) struct RetainedMemory {
     /// Column of each path of the run, so that paths are looked up once; [`OTHER`] where it is not known yet.
     known: Vec<u32>,
     /// By mode, at the places of steps.
-    steps: [StepSeries<HeldPoint>; 3],
+    steps: [StepSeries<RetainedPoint>; 3],
     /// What is in no numbered step, at its end.
-    elsewhere: StepSeries<HeldPoint>,
+    elsewhere: StepSeries<RetainedPoint>,
 }
 
 impl RetainedMemory {
     /// The points of a mode's steps.
-    pub(crate) fn of_mode(&self, mode: usize) -> Option<&StepSeries<HeldPoint>> {
+    pub(crate) fn of_mode(&self, mode: usize) -> Option<&StepSeries<RetainedPoint>> {
         self.steps.get(mode).filter(|points| !points.points.is_empty())
     }
 
     /// Stretches of time of what is in no step of `mode` that has a number.
-    pub(crate) fn beside(&self, mode: usize) -> impl Iterator<Item = &HeldPoint> {
+    pub(crate) fn beside(&self, mode: usize) -> impl Iterator<Item = &RetainedPoint> {
         let others = self.steps.iter().enumerate().filter(move |&(other, _)| other != mode);
         let others = others.flat_map(|(_, points)| points.points.values());
         others.chain(self.elsewhere.points.values()).map(Box::as_ref)
@@ -224,9 +224,9 @@ impl RetainedMemory {
                 *slot = mine;
             }
         }
-        let moved = |points: &StepSeries<HeldPoint>| {
+        let moved = |points: &StepSeries<RetainedPoint>| {
             points.map(|point| {
-                let mut moved = HeldPoint { until_ns: point.until_ns, nets: Vec::new() };
+                let mut moved = RetainedPoint { until_ns: point.until_ns, nets: Vec::new() };
                 for (column, net) in point.nets() {
                     moved.add(columns.get(column as usize).copied().unwrap_or(OTHER), net);
                 }

@@ -24,8 +24,8 @@ fn put(retained: &mut RetainedMemory, step: u64, nets: &[(u32, i128)], tree: &Pa
 /// Every net by (step of the point, identity; 0 for the others).
 fn content(retained: &RetainedMemory) -> BTreeMap<(u64, u64), i128> {
     let columns = retained.columns();
-    let points: &StepSeries<HeldPoint> = &retained.steps[0];
-    let of = |&(_, key): &(u64, u64), point: &HeldPoint| {
+    let points: &StepSeries<RetainedPoint> = &retained.steps[0];
+    let of = |&(_, key): &(u64, u64), point: &RetainedPoint| {
         let nets: Vec<_> = point.nets().collect();
         let named = nets
             .into_iter()

@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::accumulate::step_series::StepSeries;
-use crate::memory::retained::{HeldPoint, OTHER, RetainedMemory};
+use crate::memory::retained::{OTHER, RetainedMemory, RetainedPoint};
 
 #[derive(Serialize, Deserialize)]
 struct Wire {
@@ -29,7 +29,7 @@ impl Serialize for RetainedMemory {
                 *slot = place;
             }
         }
-        let written = |point: &HeldPoint| {
+        let written = |point: &RetainedPoint| {
             let place = |column: u32| places.get(column as usize).copied().unwrap_or(0);
             let mut nets: Vec<(u32, i128)> = point.nets().map(|(column, net)| (place(column), net)).collect();
             nets.sort_unstable();
@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for RetainedMemory {
             columns.push(*held.columns.entry(id).or_insert(next));
         }
         let read = |point: &WirePoint| {
-            let mut read = HeldPoint { until_ns: point.until_ns, nets: Vec::new() };
+            let mut read = RetainedPoint { until_ns: point.until_ns, nets: Vec::new() };
             for &(place, net) in &point.nets {
                 read.add(columns.get(place as usize).copied().unwrap_or(OTHER), net);
             }

@@ -33,15 +33,15 @@ pub(super) fn of(report: &Report) -> Result<Value, serde_json::Error> {
         }
     }
     for series in list(&mut value["detailed_metrics"]["values"]) {
-        let (shift, elsewhere) = (series["shift"].clone(), series["elsewhere"].take());
+        let (shift, unnumbered) = (series["shift"].clone(), series["unnumbered"].take());
         list(&mut series["points"]).for_each(|point| point["shift"] = shift.clone());
         // Values that belong to no numbered step have no step number.
-        if let Value::Object(mut point) = elsewhere {
+        if let Value::Object(mut point) = unnumbered {
             point.remove("step");
             push(&mut series["points"], Value::Object(point));
         }
     }
-    for example in list(&mut value["examples"]) {
+    for example in list(&mut value["exemplars"]) {
         let lanes = example["lanes"].clone();
         for span in list(&mut example["spans"]) {
             let lane = span["lane"].as_u64().and_then(|lane| lanes.get(usize::try_from(lane).ok()?));
@@ -108,8 +108,8 @@ fn memory(memory: &mut Value) {
     for point in list(&mut held["points"]) {
         let bytes = point["sections"].as_array().cloned().unwrap_or_default();
         let rows =
-            paths.iter().zip(bytes).map(|(path, bytes)| json!({ "section": path, "held_bytes": bytes }));
-        let rest = json!({ "held_bytes": point["other_bytes"] });
+            paths.iter().zip(bytes).map(|(path, bytes)| json!({ "section": path, "retained_bytes": bytes }));
+        let rest = json!({ "retained_bytes": point["other_bytes"] });
         let rows: Vec<Value> = rows.chain([rest]).collect();
         point["sections"] = Value::Array(rows);
         point["mode"] = mode.clone();

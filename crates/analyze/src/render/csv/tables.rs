@@ -76,7 +76,7 @@ pub(super) const TABLES: &[Table] = &[
         "detailed_metrics.modes.*.slowest.*.phases.*",
         "mode=^^mode step=^step trace_id=^trace_id phase exposed_ns total_ns",
     ),
-    ("pauses.csv", "detailed_metrics.modes.*.pauses.*", "mode=^mode step step_numbers start_ns pause_ns"),
+    ("step_gaps.csv", "detailed_metrics.modes.*.step_gaps.*", "mode=^mode step step_numbers start_ns gap_ns"),
     (
         "phases_over_steps.csv",
         "detailed_metrics.phase_series.*.points.*.exposed.*",
@@ -109,10 +109,10 @@ pub(super) const TABLES: &[Table] = &[
         "window=critical_path.window mode=critical_path.mode windows=critical_path.windows \
          total_ns=critical_path.total_ns other_ns=critical_path.other_ns \
          warmup_other_ns=critical_path.warmup_other_ns explained_share=critical_path.explained_share \
-         waits=critical_path.waits.waits waits_behind_ns=critical_path.waits.behind_ns \
-         waits_making_ns=critical_path.waits.making_ns waits_handover_ns=critical_path.waits.handover_ns \
+         waits=critical_path.waits.waits waits_not_started_ns=critical_path.waits.not_started_ns \
+         waits_in_production_ns=critical_path.waits.in_production_ns waits_in_transit_ns=critical_path.waits.in_transit_ns \
          linked_waits_ns=critical_path.through_batches.linked_ns \
-         linked_making_ns=critical_path.through_batches.making_ns",
+         linked_in_production_ns=critical_path.through_batches.in_production_ns",
     ),
     (
         "critical_sections.csv",
@@ -120,25 +120,25 @@ pub(super) const TABLES: &[Table] = &[
         "path phase on_path_ns on_path_share=share on_path_calls beside_calls slack_mean_ns slack_min_ns",
     ),
     (
-        "examples.csv",
-        "examples.*",
+        "exemplars.csv",
+        "exemplars.*",
         "mode step trace_id span_id roles is_warmup rank start_ns duration_ns unattributed_ns spans_in_step",
     ),
     (
-        "example_spans.csv",
-        "examples.*.spans.*",
+        "exemplar_spans.csv",
+        "exemplars.*.spans.*",
         "mode=^mode step=^step trace_id=^trace_id span=# parent_span=parent name phase lane thread_id thread_name \
          offset_ns duration_ns critical_ns is_error batch_trace_id=batch.trace_id batch_produce_ns=batch.produce_ns \
          batch_queue_ns=batch.queue_ns",
     ),
     (
-        "example_paths.csv",
-        "examples.*.critical_path.*",
+        "exemplar_paths.csv",
+        "exemplars.*.critical_path.*",
         "mode=^mode step=^step trace_id=^trace_id span offset_ns duration_ns",
     ),
     (
-        "example_runs.csv",
-        "examples.*.spans.*.running.*",
+        "exemplar_runs.csv",
+        "exemplars.*.spans.*.running.*",
         "mode=^^mode step=^^step trace_id=^^trace_id span=^# offset_ns duration_ns",
     ),
     (
@@ -152,7 +152,7 @@ pub(super) const TABLES: &[Table] = &[
     ("evidence.csv", "findings.*.evidence.*", "finding=^id key value"),
     ("rules.csv", "detailed_metrics.rules.*", "rule state because"),
     ("notes.csv", "notes.*", "rule section text"),
-    ("between_steps.csv", "detailed_metrics.outside.*", "phase exposed_ns stats(,stats,_ns)"),
+    ("between_steps.csv", "detailed_metrics.between_steps.*", "phase exposed_ns stats(,stats,_ns)"),
     (
         "loaders.csv",
         "detailed_metrics.batches.loaders.*",
@@ -162,8 +162,8 @@ pub(super) const TABLES: &[Table] = &[
          slowest_rank=slowest.rank slowest_workers_at_once=slowest.workers_at_once \
          slowest_produce_mean_ns=slowest.after_warmup.produce_mean_ns \
          slowest_utilisation_share=slowest.after_warmup.utilisation \
-         awaited_utilisation_share=while_awaited.utilisation awaited_produce_mean_ns=while_awaited.produce_mean_ns \
-         awaited_at_once_ns=while_awaited.at_once_ns samples stats(produce_,produce,_ns) stats(wait_,waits.wait,_ns) \
+         under_demand_utilisation_share=under_demand.utilisation under_demand_produce_mean_ns=under_demand.produce_mean_ns \
+         under_demand_longest_stall_ns=under_demand.longest_stall_ns samples stats(produce_,produce,_ns) stats(wait_,waits.wait,_ns) \
          stats(wait_produce_,waits.produce,_ns) stats(wait_queue_,waits.queue,_ns) \
          stats(wait_depth_,waits.depth,_batches)",
     ),
@@ -172,7 +172,7 @@ pub(super) const TABLES: &[Table] = &[
         "detailed_metrics.batches.loaders.*.workers.*",
         "loader=^name rank thread drives_steps batches busy_ns waiting_ns slot_wait_ns idle_ns first_ns last_ns",
     ),
-    ("held_up.csv", "detailed_metrics.batches.loaders.*.held_up.*", "loader=^name mode waits total_ns"),
+    ("loader_stalls.csv", "detailed_metrics.batches.loaders.*.stalls.*", "loader=^name mode waits total_ns"),
     (
         "waited_by.csv",
         "detailed_metrics.batches.loaders.*.waited_by.*",
@@ -214,14 +214,14 @@ pub(super) const TABLES: &[Table] = &[
     (
         "memory_sections.csv",
         "memory.by_section.sections.*",
-        "what section=path with_inside first_bytes last_bytes peak_bytes peak_step",
+        "what section=path includes_nested first_bytes last_bytes peak_bytes peak_step",
     ),
     // A row for each section of a point that holds much, and one without a section for all others.
     (
         "memory_over_steps.csv",
         "memory.by_section.points.*.sections.*",
-        "mode=^mode step=^step step_numbers=^shift.width all_net_bytes=^net_bytes all_held_bytes=^held_bytes \
-         section held_bytes",
+        "mode=^mode step=^step step_numbers=^shift.width all_net_bytes=^net_bytes all_retained_bytes=^retained_bytes \
+         section retained_bytes",
     ),
     (
         "leaks.csv",
@@ -235,7 +235,7 @@ pub(super) const TABLES: &[Table] = &[
         "rank=resource.rank world_size=resource.world_size service=resource.service_name \
          instance=resource.service_instance_id host=resource.host_name pid=resource.pid \
          creation_time=resource.creation_time cpus=resource.cpus level=resource.level sdk=resource.sdk first_ns last_ns \
-         started ended ended_by traces warmup_steps stats(step_,steps,_ns) stats(works_,works,_ns) \
+         started ended ended_by traces warmup_steps stats(step_,steps,_ns) stats(work_,work_time,_ns) \
          throughput(throughput) communication_per_step_ns other_steps_ns usual_gap_ns steps_overlap",
     ),
     // What each process spends in phases, in its steps and between them.
@@ -246,7 +246,7 @@ pub(super) const TABLES: &[Table] = &[
          exposed_between_per_step_ns",
     ),
     // What became of the spans: how many were emitted, exported by each sink, lost for each reason, missing.
-    ("losses.csv", "fates.*", "fate sink reason spans is_lacking advice"),
+    ("losses.csv", "fates.*", "fate sink reason spans is_missing_here advice"),
     ("inputs.csv", "inputs.*", "path format size_bytes=bytes spans"),
     ("read_issues.csv", "read_issues.*", "file kind offset_bytes=offset count reason"),
     // Counts and nanoseconds, as the figure's name says.

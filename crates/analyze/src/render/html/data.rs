@@ -72,7 +72,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
     let mut columns = Columns::default();
     over_steps(report, &mut columns);
     let length = columns.bytes.len();
-    let steps: Vec<Value> = (0..report.examples.len()).filter_map(|at| example(report, at)).collect();
+    let steps: Vec<Value> = (0..report.exemplars.len()).filter_map(|at| example(report, at)).collect();
     columns.bytes.extend(Value::from(steps).to_string().into_bytes());
     let time = report.summary.step_time.as_ref();
     let header = json!({
@@ -156,7 +156,7 @@ fn over_steps(report: &Report, columns: &mut Columns) {
 
 /// A step that was kept, as the JSON report has it, with where its spans are drawn and what it is called.
 fn example(report: &Report, at: usize) -> Option<Value> {
-    let example = report.examples.get(at)?;
+    let example = report.exemplars.get(at)?;
     let mut value = serde_json::to_value(example).ok()?;
     let examples::Rows { of_spans, by_lane } = examples::rows(example);
     let spans = value["spans"].as_array_mut().into_iter().flatten();

@@ -175,7 +175,9 @@ impl<'a> Steps<'a> {
     pub(crate) fn with_phases(self) -> Result<Self, Verdict> {
         let steps = self.with_sections()?;
         let (mode, summary) = (steps.mode, steps.summary);
-        if steps.sums.is_none() && !mode.has_phases() && summary.outside.iter().all(|row| row.phase.is_none())
+        if steps.sums.is_none()
+            && !mode.has_phases()
+            && summary.between_steps.iter().all(|row| row.phase.is_none())
         {
             return Err(Verdict::unknown(
                 "no section names a phase, so it cannot be said what the steps spend their time in; give \
@@ -201,7 +203,7 @@ impl<'a> Steps<'a> {
         if let Some(sums) = &self.sums {
             return sums.between_ns(self.mode.mode, is_meant);
         }
-        let rows = self.summary.outside.iter().filter(|row| row.phase.as_ref().is_some_and(is_meant));
+        let rows = self.summary.between_steps.iter().filter(|row| row.phase.as_ref().is_some_and(is_meant));
         rows.fold(0, |sum, row| sum.saturating_add(row.exposed_ns))
     }
 

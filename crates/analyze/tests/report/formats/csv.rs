@@ -82,7 +82,7 @@ fn rows_of_what_lists_partition_are_there_and_absent_is_not_zero() {
     assert_eq!(of_points[..3], ["step/history", "step/forward", ""]);
     let held = &json["memory"]["by_section"]["points"][0];
     let bytes = [&held["sections"][0], &held["sections"][1], &held["other_bytes"]].map(cell);
-    assert_eq!(column("memory_over_steps.csv", "held_bytes")[..3], bytes);
+    assert_eq!(column("memory_over_steps.csv", "retained_bytes")[..3], bytes);
     let evidence: usize = json["findings"]
         .as_array()
         .unwrap()

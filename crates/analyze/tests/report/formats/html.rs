@@ -222,7 +222,7 @@ fn the_data_are_those_of_the_json_report() {
     assert_eq!(whole(&columns["held_2"]), [Some(-20_000), Some(-70_003)]);
     assert_eq!(whole(&columns["phases_none"]), [Some(199_984), Some(199_985)]);
     assert_eq!(columns["value-0_mean"], [0, 0, 0, 63]);
-    let examples = json["examples"].as_array().unwrap();
+    let examples = json["exemplars"].as_array().unwrap();
     assert_eq!(steps.as_array().unwrap().len(), examples.len());
     for (at, example) in examples.iter().enumerate() {
         assert_eq!(steps[at]["critical_path"], example["critical_path"]);
@@ -242,12 +242,12 @@ fn the_data_are_those_of_the_json_report() {
 fn a_step_is_told_without_scripts() {
     let page = page(&full());
     let rows = between(&page, "<details id=\"waterfall-rows\">", "</details>");
-    assert_eq!(rows.matches("<tr data-at=\"examples/1/spans/").count(), 4);
+    assert_eq!(rows.matches("<tr data-at=\"exemplars/1/spans/").count(), 4);
     let figures = figures(rows);
     let has = |place: &str, value: &str| figures.iter().any(|figure| *figure == (place.to_owned(), value));
     // The median one is the second.
-    assert!(has("examples/1/spans/3/offset_ns", "-20"), "{figures:?}");
-    assert!(has("examples/1/spans/1/batch/produce_ns", "3000001"), "{figures:?}");
+    assert!(has("exemplars/1/spans/3/offset_ns", "-20"), "{figures:?}");
+    assert!(has("exemplars/1/spans/1/batch/produce_ns", "3000001"), "{figures:?}");
     let kept = between(&page, "<caption>Steps that were kept", "</table>");
     assert!(kept.contains("000000000000000000000000000004d2") && kept.contains("train, median"), "{kept}");
 }

@@ -33,8 +33,8 @@ fn with_path(sections: Vec<CriticalSection>, through_batches: Option<ThroughBatc
 
 #[test]
 fn waits_for_batches_that_none_was_making_do_not_take_0_ns_of_that() {
-    let of = |linked_ns, making_ns| {
-        let summary = with_path(vec![], Some(ThroughBatches { linked_ns, making_ns, is_exact: true }));
+    let of = |linked_ns, in_production_ns| {
+        let summary = with_path(vec![], Some(ThroughBatches { linked_ns, in_production_ns, is_exact: true }));
         flat("md", &summary)
     };
     let text = of(8 * MS, 0);

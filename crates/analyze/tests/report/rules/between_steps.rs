@@ -4,7 +4,7 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report;
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{Pause, PhaseName, StepNumbers};
+use stepscope_analyze::summary::{PhaseName, StepGap, StepNumbers};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -74,13 +74,13 @@ fn the_pauses_that_make_most_of_it_are_located() {
         let mut summary = run.build();
         summary.instances[0].usual_gap_ns = Some(0);
         let start_ns = summary.state.first_ns.unwrap();
-        let pauses = pauses_ms.iter().zip(1u64..).map(|(&pause_ms, at)| Pause {
+        let pauses = pauses_ms.iter().zip(1u64..).map(|(&pause_ms, at)| StepGap {
             step: 20 * at - 1,
             step_numbers: 1,
             start_ns: start_ns + 200 * at * MS,
-            pause_ns: pause_ms * MS,
+            gap_ns: pause_ms * MS,
         });
-        summary.modes[0].pauses = pauses.collect();
+        summary.modes[0].step_gaps = pauses.collect();
         let [finding] = found(RULE, &summary).try_into().unwrap();
         finding
     };
@@ -171,7 +171,7 @@ fn phases_that_no_rule_judges_are_told_as_none_is() {
         let mut summary = run(2_000).between_untagged("draw", &[30 * MS; 30]).build();
         let row = summary.sections.iter_mut().find(|row| row.path == "draw").unwrap();
         row.phase = Some(phase.clone());
-        summary.outside.iter_mut().for_each(|row| row.phase = Some(phase.clone()));
+        summary.between_steps.iter_mut().for_each(|row| row.phase = Some(phase.clone()));
         summary
     };
     for phase in [PhaseName::Custom("plotting".into()), PhaseName::Known(Phase::Compile)] {

@@ -1,6 +1,6 @@
 //! Fixtures of `deep_prefetch`.
 
-use stepscope_analyze::summary::{HeldUp, SectionMemory};
+use stepscope_analyze::summary::{LoaderStall, SectionMemory};
 use stepscope_core::{Mode, Phase, SectionKind};
 
 use super::{fine, found, unknown};
@@ -35,7 +35,7 @@ fn many_batches_ahead_of_steps_that_do_not_wait_are_found() {
         ..Default::default()
     });
     let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.evidence.get("held_bytes"), Some(&40_000_000.into()));
+    assert_eq!(finding.evidence.get("queue_bytes"), Some(&40_000_000.into()));
     assert_eq!(finding.section.as_deref(), Some("step/load"));
 }
 
@@ -89,7 +89,8 @@ fn of_several_loaders_each_is_judged_by_its_own_queue() {
             row.waits.depth = same(100, depth);
             row.waits.queue = same(100, depth * 10 * MS);
             row.waits.unused = Some(depth);
-            row.held_up = vec![HeldUp { mode: Some(Mode::Train), waits: 100, total_ns: 100 * held_up_ns }];
+            row.stalls =
+                vec![LoaderStall { mode: Some(Mode::Train), waits: 100, total_ns: 100 * held_up_ns }];
             row.slot_wait_share = Some(0.6);
             summary.batches.loaders.push(row);
         }
@@ -119,7 +120,7 @@ fn of_several_loaders_each_is_judged_by_its_own_queue() {
     shared.sections.push(other);
     let [finding] = found(RULE, &shared).try_into().unwrap();
     assert_eq!(finding.section.as_deref(), Some("step/load"));
-    assert_eq!(finding.evidence.get("held_bytes"), Some(&(64 * 3_000_000).into()));
+    assert_eq!(finding.evidence.get("queue_bytes"), Some(&(64 * 3_000_000).into()));
     assert_eq!(
         fine(RULE, &two((15, 5_000), (2, 5_000))),
         "15 batches of the loader `images` are ready when one is taken, and steps wait for these for 0.05 % of their time"

@@ -1,7 +1,7 @@
 //! Fixtures of `evaluation_stalls`.
 
 use serde_json::json;
-use stepscope_analyze::summary::{OutsideRow, PhaseName, PhaseTime};
+use stepscope_analyze::summary::{BetweenStepsRow, PhaseName, PhaseTime};
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -62,7 +62,7 @@ fn evaluation_is_judged_by_what_it_takes_of_the_training_time() {
     // One second of training; sections of evaluation between its steps.
     let sections = |ns: u64| {
         let mut summary = training().build();
-        summary.outside = vec![OutsideRow {
+        summary.between_steps = vec![BetweenStepsRow {
             phase: Some(PhaseName::Known(Phase::Evaluation)),
             stats: same(5, ns),
             exposed_ns: 5 * ns,

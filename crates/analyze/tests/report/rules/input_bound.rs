@@ -6,8 +6,8 @@ use stepscope_analyze::loaders::InputVerdict;
 use stepscope_analyze::report::{self, TimeBase};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    AfterWarmup, BatchSummary, FigureSource, FigureSum, HeldUp, LoaderRow, Shortfall, SlowestProcess,
-    WaitSummary, WaitedBy, WhileAwaited,
+    AfterWarmup, BatchSummary, FigureSource, FigureSum, LoaderRow, LoaderStall, Shortfall, SlowestProcess,
+    UnderDemand, WaitSummary, WaitedBy,
 };
 use stepscope_core::{Mode, Phase, SectionKind};
 
@@ -70,17 +70,17 @@ fn two_loaders() -> Summary {
         unused: Some(depth.saturating_sub(1)),
         depth: same(100, depth),
     };
-    let held = |mode: Option<Mode>, ns: u64| HeldUp { mode, waits: 100, total_ns: 100 * ns };
+    let held = |mode: Option<Mode>, ns: u64| LoaderStall { mode, waits: 100, total_ns: 100 * ns };
     let train = &mut summary.batches.loaders[0];
     train.waits = waits(4 * MS, 9 * MS, 1_000, 1);
-    train.held_up = vec![held(Some(Mode::Train), 4 * MS)];
+    train.stalls = vec![held(Some(Mode::Train), 4 * MS)];
     masks.name = "masks".into();
     masks.busy_ns += 1;
     masks.produce = same(100, 2 * MS);
     masks.workers.push(masks.workers[0].clone());
     masks.waits = waits(MS, 2 * MS, 30 * MS, 5);
     // Evaluation waits for it longest, which is no matter of the training step.
-    masks.held_up = vec![held(Some(Mode::Eval), 20 * MS), held(None, MS)];
+    masks.stalls = vec![held(Some(Mode::Eval), 20 * MS), held(None, MS)];
     summary.batches.loaders.insert(0, masks);
     summary.waits = waits(2 * MS, 6 * MS, 15 * MS, 3);
     summary
@@ -106,7 +106,7 @@ fn of_several_loaders_the_one_is_judged_that_steps_wait_for() {
 fn where_waits_name_no_loader_the_busiest_is_judged_without_the_waits_of_others() {
     let mut summary = two_loaders();
     for loader in &mut summary.batches.loaders {
-        (loader.waits, loader.held_up) = Default::default();
+        (loader.waits, loader.stalls) = Default::default();
     }
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.evidence.get("loader"), Some(&json!("masks")));
@@ -157,7 +157,7 @@ fn loaders_that_find_no_place_in_the_queue_need_a_deeper_one_before_more_of_them
 #[test]
 fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
     // A batch takes 24 ms on average, and 36 ms while it is waited for; the step 10 ms without its wait.
-    let judged = |utilisation: f64, produce_mean_ns: u64, at_once_ns: Option<u64>, all_ns: u64| {
+    let judged = |utilisation: f64, produce_mean_ns: u64, longest_stall_ns: Option<u64>, all_ns: u64| {
         let run = Run::of(100, 20 * MS).phase(Phase::DataWait, "data_wait", 10 * MS).loader(2, 24 * MS, 0.6);
         let mut summary = run.build();
         let loader = &mut summary.batches.loaders[0];
@@ -167,7 +167,7 @@ fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
             utilisation: Some(0.5),
             slot_wait_share: Some(0.4),
         });
-        loader.while_awaited = Some(WhileAwaited { utilisation, produce_mean_ns, at_once_ns });
+        loader.under_demand = Some(UnderDemand { utilisation, produce_mean_ns, longest_stall_ns });
         let [finding] = found(RULE, &summary).try_into().unwrap();
         let said = |key: &str| finding.evidence.get(key).cloned();
         (said("workers_needed"), said("workers_busy_while_awaited_share"), finding.recommendation.clone())
@@ -194,8 +194,9 @@ fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
         "The loaders could keep up (2 workers, busy 50 % of the time, waiting for a place in the queue 40 %; a batch takes \
          19.0 ms), yet the step waits: deepen the queue to bridge slow batches."
     );
-    for (at_once_ns, all_ns) in [(Some(641 * MS), 19 * MS), (None, 19 * MS), (Some(631 * MS), 21 * MS)] {
-        let (needed, _, advice) = judged(0.99, 36 * MS, at_once_ns, all_ns);
+    for (longest_stall_ns, all_ns) in [(Some(641 * MS), 19 * MS), (None, 19 * MS), (Some(631 * MS), 21 * MS)]
+    {
+        let (needed, _, advice) = judged(0.99, 36 * MS, longest_stall_ns, all_ns);
         assert_eq!(needed, Some(json!(4)));
         assert!(
             advice.contains("cannot keep up while they are waited for (busy 99 % then, 50 %"),
@@ -210,7 +211,7 @@ fn a_step_that_takes_several_batches_needs_more_of_them() {
     let told = |waits: u64, mode: Option<Mode>| {
         let run = Run::of(100, 20 * MS).phase(Phase::DataWait, "data_wait", 10 * MS).loader(2, 15 * MS, 0.99);
         let mut summary = run.build();
-        summary.batches.loaders[0].held_up = vec![HeldUp { mode, waits, total_ns: 1_000 * MS }];
+        summary.batches.loaders[0].stalls = vec![LoaderStall { mode, waits, total_ns: 1_000 * MS }];
         let [finding] = found(RULE, &summary).try_into().unwrap();
         let said = |key: &str| finding.evidence.get(key).cloned();
         (said("batches_per_step"), said("workers_needed"), finding.recommendation.clone())
@@ -360,7 +361,7 @@ fn stages(of: &[Stage<'_>]) -> Summary {
     };
     let mut loaders: Vec<LoaderRow> = of.iter().map(row).collect();
     loaders[0].waits = summary.waits;
-    loaders[0].held_up = vec![HeldUp { mode: Some(Mode::Train), waits: 100, total_ns: 2_000 * MS }];
+    loaders[0].stalls = vec![LoaderStall { mode: Some(Mode::Train), waits: 100, total_ns: 2_000 * MS }];
     loaders.sort_by(|a, b| a.name.cmp(&b.name));
     summary.batches.loaders = loaders;
     summary

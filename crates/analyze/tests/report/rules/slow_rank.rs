@@ -36,7 +36,7 @@ fn group(ranks: &[(Stats, &[(Phase, u64)])]) -> Summary {
             let waits = phases
                 .iter()
                 .filter(|(phase, _)| [Phase::Communication, Phase::Synchronization].contains(phase));
-            row.works = shorter(steps, waits.map(|&(_, ns)| ns).sum());
+            row.work_time = shorter(steps, waits.map(|&(_, ns)| ns).sum());
             let time = |&(phase, exposed_ns)| PhaseTime { phase: PhaseName::Known(phase), exposed_ns };
             row.phases_per_step = phases.iter().map(time).collect();
             let of = row.phases_per_step.iter().find(|time| time.phase.is(Phase::Communication));
@@ -246,7 +246,7 @@ fn what_ranks_wait_in_some_steps_only_makes_no_rank_slow() {
         &[(Phase::Backward, 5 * MS), (Phase::Forward, 3 * MS), (Phase::Communication, 6 * MS)];
     let mut summary = group(&[(same(STEPS, 8 * MS), waits), (same(STEPS, 8 * MS), USUAL)]);
     for row in &mut summary.instances {
-        row.works = same(STEPS, 8 * MS);
+        row.work_time = same(STEPS, 8 * MS);
     }
     assert_eq!(fine(RULE, &summary), "no rank works longer for a step than most of the others");
 }

@@ -16,12 +16,12 @@ const RULE: &str = "spans_lost";
 fn losses_are_listed_by_reason_with_advice() {
     let mut summary = Run::of(200, MS).build();
     summary.losses.dropped = vec![
-        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 30, is_lacking: true },
+        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 30, is_missing_here: true },
         LossRow {
             sink: "directory".into(),
             reason: Some(LossReason::WriteFailed),
             spans: 20,
-            is_lacking: true,
+            is_missing_here: true,
         },
     ];
     summary.losses.absent = Some(50);
@@ -40,7 +40,7 @@ fn what_roots_miss_is_not_counted_twice() {
         sink: String::new(),
         reason: Some(LossReason::RingFull),
         spans: 30,
-        is_lacking: true,
+        is_missing_here: true,
     }];
     summary.losses.absent = Some(30);
     summary.state.missing_spans = 28;
@@ -83,7 +83,7 @@ fn what_another_sink_lost_is_a_note() {
         sink: "otlp".into(),
         reason: Some(LossReason::ExportFailed),
         spans: 1_000,
-        is_lacking: false,
+        is_missing_here: false,
     }];
     assert_eq!(
         fine(RULE, &summary),
@@ -101,7 +101,7 @@ fn thinning_is_no_loss() {
         sink: "directory".into(),
         reason: Some(LossReason::Thinned),
         spans: 400,
-        is_lacking: true,
+        is_missing_here: true,
     }];
     summary.losses.absent = Some(400);
     // Roots say it once more.
@@ -117,7 +117,7 @@ fn thinning_is_no_loss() {
         sink: String::new(),
         reason: Some(LossReason::RingFull),
         spans: 7,
-        is_lacking: true,
+        is_missing_here: true,
     });
     summary.losses.absent = Some(407);
     summary.state.dropped_spans = 407;

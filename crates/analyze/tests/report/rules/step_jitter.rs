@@ -257,7 +257,7 @@ fn beside_periodic_steps_the_longest_of_all_ranks_are_compared_with_each_other()
     let mut summary = periodic(durations, Phase::Checkpoint);
     let slow = summary.instances.remove(0);
     summary.instances = [10, 6]
-        .map(|ms| InstanceRow { steps: same(200, ms * MS), works: same(200, ms * MS), ..slow.clone() })
+        .map(|ms| InstanceRow { steps: same(200, ms * MS), work_time: same(200, ms * MS), ..slow.clone() })
         .into();
     summary.modes[0].all = same(400, 10 * MS);
     summary.instances[1].resource.rank = Some(1);
