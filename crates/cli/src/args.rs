@@ -310,7 +310,7 @@ pub(crate) struct DoctorArgs {
 /// Formats of `doctor`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DoctorFormat {
-    /// For people: fits a terminal of 80 columns
+    /// For people: fits a terminal of 100 columns
     Text,
     /// For programs: one object
     Json,
@@ -441,7 +441,7 @@ pub(crate) enum SlowStage {
 /// Formats of reports; the names are those of the renderers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people: fits a terminal of 80 columns
+    /// For people: fits a terminal of 100 columns
     Text,
     /// For programs: one object, described by a JSON Schema
     Json,

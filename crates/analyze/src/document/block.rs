@@ -91,8 +91,6 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
     /// Where its figures are below the places of their rows, unless they say it themselves.
     pub(crate) at: &'static str,
-    /// Its width on a terminal; as wide as its cells are where that is 0.
-    pub(crate) width: usize,
 }
 
 /// What a column holds.

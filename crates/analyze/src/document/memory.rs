@@ -4,24 +4,17 @@ use super::cell::{Unit, bytes, change, code, count, float, keyed, keyed_line, nu
 use super::names::word;
 use super::plot::Plot;
 use super::series::{held_series, series, together};
-use super::{Cell, Document, Shown, Tone, cells, palette};
-use crate::accumulate::saturate::saturate_signed;
-use crate::report::units::{bytes as bytes_words, signed_bytes};
+use super::{Cell, Document, Shown, cells, palette};
 use crate::report::{Memory, Report};
-use crate::summary::{
-    Gauge, RetainedFigures, RetainedPoint, RetainedSeries, SeriesPoint, StepSeries, TrendPair,
-};
+use crate::summary::{Gauge, RetainedFigures, RetainedPoint, RetainedSeries, SeriesPoint, StepSeries};
 
-/// Processes shown on a terminal.
+/// Processes shown briefly.
 const PROCESSES: usize = 8;
 
 pub(super) fn fill(report: &Report, doc: &mut Document) {
     let memory = report.memory.as_ref();
-    if doc.is(Shown::TEXT) {
-        return memory.map_or((), |memory| lines(memory, doc));
-    }
     // A run without steps could have had none.
-    if memory.is_none() && (!report.has_steps() || doc.is(Shown::MD)) {
+    if memory.is_none() && (!report.has_steps() || doc.is(Shown::BRIEF)) {
         return;
     }
     doc.part("memory", "Memory", "Memory");
@@ -29,8 +22,14 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
         plots(report, doc);
     }
     let Some(memory) = memory else { return doc.say(Shown::HTML, "Nothing about memory was recorded.") };
-    doc.heading(Shown::MD, "Memory at the ends of steps");
+    doc.heading(Shown::BRIEF, "Memory at the ends of steps");
     trends(memory, doc);
+    if memory.live.is_none() && memory.processes.iter().all(|process| process.live_max_bytes.is_none()) {
+        doc.say(
+            Shown::ALL,
+            "Live memory is not recorded: install `stepscope::Alloc` as the global allocator.",
+        );
+    }
     if doc.is(Shown::HTML) {
         held_table(memory, doc);
     }
@@ -43,34 +42,33 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
 }
 
 fn trends(memory: &Memory, doc: &mut Document) {
-    let is_page = doc.is(Shown::HTML);
     let kinds = [("live", "Live", &memory.live), ("rss", "Resident", &memory.rss)];
     let rows = kinds.into_iter().filter_map(|(name, title, pair)| Some((name, title, pair.as_ref()?)));
-    doc.table(Shown::TABLES, "Memory at the ends of steps", rows)
+    doc.table(Shown::ALL, "Memory at the ends of steps", rows)
         .at(|(name, ..)| format!("memory/{name}"))
-        .column(Shown::TABLES, "Memory", "", |(_, title, _)| match is_page {
-            true => (*title).into(),
-            false => title.to_lowercase().into(),
-        })
-        .column(Shown::TABLES, ">First", "first_bytes", |(.., pair)| bytes(pair.first_bytes))
-        .column(Shown::TABLES, ">Last", "last_bytes", |(.., pair)| bytes(pair.last_bytes))
-        .column(Shown::TABLES, ">Most", "max_bytes", |(.., pair)| bytes(pair.max_bytes))
-        .column(Shown::TABLES, ">A step|Growth a step", "whole/slope_per_step", |(.., pair)| {
+        .column(Shown::ALL, "Memory", "", |(_, title, _)| (*title).into())
+        .column(Shown::ALL, ">First", "first_bytes", |(.., pair)| bytes(pair.first_bytes))
+        .column(Shown::ALL, ">Last", "last_bytes", |(.., pair)| bytes(pair.last_bytes))
+        .column(Shown::ALL, ">Most", "max_bytes", |(.., pair)| bytes(pair.max_bytes))
+        .column(Shown::ALL, ">A step|Growth a step", "whole/slope_per_step", |(.., pair)| {
             float(pair.whole.map(|trend| trend.slope_per_step), Unit::BytesChange)
         })
         .end();
 }
 
 fn processes(memory: &Memory, doc: &mut Document) {
-    doc.table(Shown::TABLES, "Memory of the processes", memory.processes.iter().enumerate())
+    let all = memory.processes.len();
+    let most = if doc.is(Shown::BRIEF) { PROCESSES } else { all };
+    doc.table(Shown::ALL, "Memory of the processes", memory.processes.iter().take(most).enumerate())
         .at(|(at, _)| format!("memory/processes/{at}"))
-        .column(Shown::TABLES, ">Rank", "rank", |(_, row)| number(row.rank))
-        .column(Shown::TABLES, "Host", "", |(_, row)| code(&row.host))
+        .column(Shown::ALL, ">Rank", "rank", |(_, row)| number(row.rank))
+        .column(Shown::ALL, "Host", "", |(_, row)| code(&row.host))
         .column(Shown::HTML, ">Resident at last", "rss_last_bytes", |(_, row)| bytes(row.rss_last_bytes))
-        .column(Shown::TABLES, ">Resident at most", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
+        .column(Shown::ALL, ">Resident at most", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
         .column(Shown::HTML, ">Live at last", "live_last_bytes", |(_, row)| bytes(row.live_last_bytes))
-        .column(Shown::TABLES, ">Live at most", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
+        .column(Shown::ALL, ">Live at most", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
         .end();
+    doc.more(Shown::BRIEF, all, most, ("process", "processes"));
 }
 
 /// Ends and extremes of what sections hold.
@@ -113,50 +111,6 @@ fn leaks(report: &Report, doc: &mut Document) {
         })
         .column(Shown::HTML, ">Memory at the end", "live_bytes", |(_, leak)| bytes(leak.live_bytes))
         .end();
-}
-
-/// What a terminal shows.
-fn lines(memory: &Memory, doc: &mut Document) {
-    let at_steps = memory.live.is_some() || memory.rss.is_some();
-    doc.heading(Shown::TEXT, if at_steps { "Memory (at the ends of steps)" } else { "Memory" });
-    let is_live_known = memory.processes.iter().any(|process| process.live_max_bytes.is_some());
-    for (name, pair) in [("live", &memory.live), ("resident", &memory.rss)] {
-        let lead = format!("  {name:<9} ");
-        match pair {
-            Some(pair) => doc.lead(Shown::TEXT, Tone::Plain, &lead, line(pair)),
-            None if name == "live" && !is_live_known => {
-                let text = "not recorded: install `stepscope::Alloc` as the global allocator";
-                doc.lead(Shown::TEXT, Tone::Dim, &lead, text);
-            }
-            None => {}
-        }
-    }
-    for process in memory.processes.iter().take(PROCESSES) {
-        let parts: Vec<String> = [("resident", process.rss_max_bytes), ("live", process.live_max_bytes)]
-            .into_iter()
-            .filter_map(|(name, size)| Some(format!("{name} at most {}", bytes_words(size?))))
-            .collect();
-        let who = process.rank.map_or_else(|| "process".into(), |rank| format!("rank {rank}"));
-        if !parts.is_empty() {
-            doc.lead(Shown::TEXT, Tone::Plain, &format!("  {who:<9} "), parts.join(", "));
-        }
-    }
-    doc.more(Shown::TEXT, memory.processes.len(), PROCESSES, ("process", "processes"));
-}
-
-fn line(pair: &TrendPair) -> String {
-    let change = saturate_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
-    let mut text = format!(
-        "{} at first, {} at last ({}), {} at most",
-        bytes_words(pair.first_bytes),
-        bytes_words(pair.last_bytes),
-        signed_bytes(change),
-        bytes_words(pair.max_bytes)
-    );
-    if let Some(trend) = pair.whole.filter(|trend| trend.slope_per_step.abs() >= 0.5 && trend.is_clear()) {
-        text.push_str(&format!("; {} a step", signed_bytes(trend.slope_per_step.round() as i64)));
-    }
-    text
 }
 
 fn plots(report: &Report, doc: &mut Document) {

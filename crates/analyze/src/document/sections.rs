@@ -9,7 +9,7 @@ use stepscope_core::Mode;
 
 use super::cell::{bytes, code_or, count, ns, path, share};
 use super::names::{named_path, printable, shortened};
-use super::{Block, Cell, Document, Kind, Row, Shown, Tone};
+use super::{Block, Cell, Document, Row, Shown, Tone};
 use crate::report::Report;
 use crate::report::units::{count as count_words, things};
 use crate::summary::{PhaseName, SectionRow};
@@ -156,14 +156,14 @@ fn tree(report: &Report, doc: &mut Document) {
     let shown = rows.len();
     doc.table(Shown::TEXT, "", rows)
         .each(|(_, depth, _), row| row.depth = (*depth).min(8))
-        .text("", Kind::Words, 27, |(.., name)| Cell::Plain(name.clone()))
-        .text("calls", Kind::Figures, 6, |(row, ..)| count(row.stats.count).short())
-        .text("total", Kind::Figures, 7, |(row, ..)| ns(row.stats.total).short())
-        .text("self", Kind::Figures, 7, |(row, ..)| ns(own_ns(row)).short())
-        .text("p50", Kind::Figures, 7, |(row, ..)| ns(row.stats.p50).short())
-        .text("p95", Kind::Figures, 7, |(row, ..)| ns(row.stats.p95).short())
-        .text("share", Kind::Figures, 5, |(row, ..)| share(share_of(row)).short().or_empty())
-        .text("alloc", Kind::Figures, 7, |(row, ..)| alloc(row))
+        .column(Shown::TEXT, "", "", |(.., name)| Cell::Plain(name.clone()))
+        .column(Shown::TEXT, ">calls", "", |(row, ..)| count(row.stats.count).short())
+        .column(Shown::TEXT, ">total", "", |(row, ..)| ns(row.stats.total).short())
+        .column(Shown::TEXT, ">self", "", |(row, ..)| ns(own_ns(row)).short())
+        .column(Shown::TEXT, ">p50", "", |(row, ..)| ns(row.stats.p50).short())
+        .column(Shown::TEXT, ">p95", "", |(row, ..)| ns(row.stats.p95).short())
+        .column(Shown::TEXT, ">share", "", |(row, ..)| share(share_of(row)).short().or_empty())
+        .column(Shown::TEXT, ">alloc", "", |(row, ..)| alloc(row))
         .end();
     doc.more(Shown::TEXT, report.sections.len(), shown, ("with less time", "with less time"));
     doc.line(Tone::Dim, "  share: of the step time, on any thread; alloc: bytes allocated a call");

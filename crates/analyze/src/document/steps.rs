@@ -3,7 +3,7 @@
 use super::cell::{code, count, keyed, ns, number};
 use super::plot::{MarkedChange, MarkedPeriod, Marks, Plot};
 use super::series::{primary, series, together};
-use super::{Cell, Document, Kind, Shown, cells, changes, periods};
+use super::{Cell, Document, Shown, cells, changes, periods};
 use crate::report::Report;
 use crate::report::units::{count as count_words, duration, every_step};
 use crate::summary::{ChangeKind, Example, ExampleRole, ModeSummary, SlowStep};
@@ -89,7 +89,7 @@ pub(super) fn slowest(report: &Report, doc: &mut Document) {
     doc.part("slowest", "", "Slowest steps");
     doc.heading(Shown::BRIEF, "Slowest steps");
     let most = if is_page { mode.slowest.len() } else { ROWS };
-    let ranks = if report.ranks.len() > 1 { Shown::TEXT } else { Shown::NONE };
+    let ranks = if report.ranks.len() > 1 { Shown::ALL } else { Shown::TABLES };
     let where_ = |step: &SlowStep, part: &dyn Fn((usize, &crate::summary::StepPhase)) -> Cell| {
         let phases = step.phases.iter().enumerate().filter(|(_, part)| part.exposed_ns > 0);
         let phases = phases.take(if is_page { PHASES_OF_PAGE } else { PHASES }).map(part);
@@ -99,10 +99,14 @@ pub(super) fn slowest(report: &Report, doc: &mut Document) {
     let median = mode.steady.p50.filter(|&p50| p50 > 0);
     doc.table(Shown::ALL, "The slowest steps after warm-up", mode.slowest.iter().take(most).enumerate())
         .at(|(n, _)| format!("detailed_metrics/modes/{at}/slowest/{n}"))
-        .column(Shown::TABLES, ">Step", "step", |(_, step)| count(step.step))
-        .column(Shown::TABLES, ">Rank", "rank", |(_, step)| number(step.rank))
-        .column(Shown::TABLES, ">Time", "duration_ns", |(_, step)| ns(step.duration_ns))
-        .column(Shown::MD, "Exposed", "", |(_, step)| {
+        .column(Shown::ALL, ">Step", "step", |(_, step)| count(step.step))
+        .column(ranks, ">Rank", "rank", |(_, step)| number(step.rank))
+        .column(Shown::ALL, ">Time", "duration_ns", |(_, step)| ns(step.duration_ns))
+        .column(Shown::BRIEF, ">x p50", "", |(_, step)| {
+            let ratio = median.map(|p50| step.duration_ns as f64 / p50 as f64);
+            ratio.map_or(super::cell::UNKNOWN, |ratio| Cell::Raw(format!("{ratio:.1}")))
+        })
+        .column(Shown::BRIEF, "Exposed", "", |(_, step)| {
             where_(step, &|(_, part)| cells![code(part.phase.as_str()), " ", ns(part.exposed_ns)])
         })
         .column(Shown::HTML, "~Exposed", "", |(_, step)| {
@@ -113,20 +117,6 @@ pub(super) fn slowest(report: &Report, doc: &mut Document) {
         })
         .column(Shown::HTML, ">No phase", "unattributed_ns", |(_, step)| ns(step.unattributed_ns))
         .column(Shown::TABLES, "Trace", "", |(_, step)| code(&step.trace_id))
-        .text("step", Kind::Figures, 10, |(_, step)| count(step.step))
-        .add(ranks, super::table::head("rank", Kind::Figures, 6), |(_, step)| number(step.rank).or_empty())
-        .text("time", Kind::Figures, 9, |(_, step)| ns(step.duration_ns).short())
-        .text("x p50", Kind::Figures, 7, |(_, step)| {
-            let ratio = median.map(|p50| step.duration_ns as f64 / p50 as f64);
-            ratio.map_or(super::cell::UNKNOWN, |ratio| Cell::Raw(format!("{ratio:.1}")))
-        })
-        .text(" where", Kind::Words, 0, |(_, step)| {
-            let share = |part: &crate::summary::StepPhase| {
-                super::cell::share(part.exposed_ns as f64 / step.duration_ns.max(1) as f64).short()
-            };
-            let parts = where_(step, &|(_, part)| cells![format!("{} ", part.phase), share(part)]);
-            cells![" ", parts]
-        })
         .end();
     traces(report, mode, doc);
 }

@@ -1,4 +1,4 @@
-//! The page that the parts of the text report write on: lines of at most 80 columns, whatever the names in
+//! The page that the parts of the text report write on: lines of at most 100 columns, whatever the names in
 //! them hold, and colours where they are asked for.
 
 use super::width;
@@ -6,7 +6,7 @@ use crate::document::Tone;
 use crate::document::names::printable;
 
 /// Columns of a line.
-pub(super) const COLUMNS: usize = 80;
+pub(super) const COLUMNS: usize = 100;
 
 const fn escape(tone: Tone) -> &'static str {
     match tone {
