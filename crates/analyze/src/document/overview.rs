@@ -119,16 +119,16 @@ fn several(report: &Report) -> Vec<(usize, &ModeSummary, f64)> {
 
 /// Steps of all modes, where there are several.
 fn modes(report: &Report, doc: &mut Document) {
-    doc.table(Shown::HTML, "Steps by mode, without warm-up", several(report))
+    doc.table(Shown::TABLES, "Steps by mode, without warm-up", several(report))
         .at(|(at, ..)| format!("detailed_metrics/modes/{at}"))
-        .column(Shown::HTML, "Mode", "", |(_, mode, _)| code(mode.mode.as_str()))
-        .column(Shown::HTML, ">Steps", "steady/count", |(_, mode, _)| count(mode.steady.count))
-        .column(Shown::HTML, ">Median", "steady/p50", |(_, mode, _)| ns(mode.steady.p50))
-        .column(Shown::HTML, ">p95", "steady/p95", |(_, mode, _)| ns(mode.steady.p95))
-        .column(Shown::HTML, ">Mean", "steady/mean", |(_, mode, _)| float(mode.steady.mean, Unit::Time))
-        .column(Shown::HTML, ">Longest", "steady/max", |(_, mode, _)| ns(mode.steady.max))
-        .column(Shown::HTML, ">Time", "steady_ns", |(_, mode, _)| ns(mode.steady_ns))
-        .column(Shown::HTML, ">Share", "", |(.., share)| Cell::Raw(percent(*share)))
+        .column(Shown::TABLES, "Mode", "", |(_, mode, _)| code(mode.mode.as_str()))
+        .column(Shown::TABLES, ">Steps", "steady/count", |(_, mode, _)| count(mode.steady.count))
+        .column(Shown::TABLES, ">p50|Median", "steady/p50", |(_, mode, _)| ns(mode.steady.p50))
+        .column(Shown::TABLES, ">p95", "steady/p95", |(_, mode, _)| ns(mode.steady.p95))
+        .column(Shown::TABLES, ">Mean", "steady/mean", |(_, mode, _)| float(mode.steady.mean, Unit::Time))
+        .column(Shown::TABLES, ">Longest", "steady/max", |(_, mode, _)| ns(mode.steady.max))
+        .column(Shown::TABLES, ">Time", "steady_ns", |(_, mode, _)| ns(mode.steady_ns))
+        .column(Shown::TABLES, ">Share", "", |(.., share)| Cell::Raw(percent(*share)))
         .end();
 }
 

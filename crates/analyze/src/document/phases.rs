@@ -97,7 +97,7 @@ fn exposed(report: &Report, doc: &mut Document) {
         .column(Shown::ALL, ">On any thread|Share on any thread", "total_share", |(_, row)| {
             share(row.total_share)
         })
-        .column(Shown::TABLES, ">Time|Time on any thread", "total_ns", |(_, row)| ns(row.total_ns))
+        .column(Shown::HTML, ">Time|Time on any thread", "total_ns", |(_, row)| ns(row.total_ns))
         .column(Shown::HTML, ">Spans", "spans", |(_, row)| count(row.spans))
         .rest(has_rest, rest)
         .end();
