@@ -115,13 +115,13 @@ fn leaks(report: &Report, doc: &mut Document) {
 
 fn plots(report: &Report, doc: &mut Document) {
     let Some((at, series)) = series(report) else { return };
-    let figures: [(&str, &str, fn(&SeriesPoint) -> Option<Gauge>); 2] = [
-        ("Resident", palette::RESIDENT, |point| point.rss_bytes),
-        ("Live", palette::LIVE, |point| point.live_bytes),
-    ];
     let is_known =
         |gauge: fn(&SeriesPoint) -> Option<Gauge>| series.points.iter().any(|point| gauge(point).is_some());
-    let keys = figures.into_iter().filter(|(.., gauge)| is_known(*gauge));
+    let figures = [
+        ("Resident", palette::RESIDENT, is_known(|point| point.rss_bytes)),
+        ("Live", palette::LIVE, is_known(|point| point.live_bytes)),
+    ];
+    let keys = figures.into_iter().filter(|(.., is_known)| *is_known);
     let keys: Vec<Cell> = keys.map(|(label, class, _)| keyed(class, label)).collect();
     if !keys.is_empty() {
         doc.plot(Plot {

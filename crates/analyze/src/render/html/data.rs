@@ -89,12 +89,15 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
     Ok(header.to_string().replace('<', "\\u003c"))
 }
 
+/// A figure of a point, and its name in the columns.
+type Figure<T> = (&'static str, fn(&SeriesPoint) -> T);
+
 fn over_steps(report: &Report, columns: &mut Columns) {
     if let Some((_, series)) = series(report) {
         let points = &series.points;
         let width = numbers(series.shift, points, |point| point.step);
         columns.plot("steps", points.iter().map(|point| point.step), width, json!(marks(report)));
-        let figures: [(&str, fn(&SeriesPoint) -> u64); 5] = [
+        let figures: [Figure<u64>; 5] = [
             ("count", |point| point.count),
             ("sum", |point| point.duration_sum_ns),
             ("min", |point| point.duration_min_ns),
@@ -104,13 +107,12 @@ fn over_steps(report: &Report, columns: &mut Columns) {
         for (name, figure) in figures {
             columns.counts(&format!("steps_{name}"), points.iter().map(|point| Some(figure(point))));
         }
-        let gauges: [(&str, fn(&SeriesPoint) -> Option<Gauge>); 2] =
+        let gauges: [Figure<Option<Gauge>>; 2] =
             [("live", |point| point.live_bytes), ("rss", |point| point.rss_bytes)];
-        let figures: [(&str, fn(Gauge) -> u64); 3] =
-            [("min", |gauge| gauge.min), ("mean", |gauge| gauge.mean), ("max", |gauge| gauge.max)];
         for (name, gauge) in gauges {
-            for (kind, figure) in figures {
-                let values = points.iter().map(|point| gauge(point).map(figure));
+            for (at, kind) in ["min", "mean", "max"].into_iter().enumerate() {
+                let figure = |gauge: Gauge| [gauge.min, gauge.mean, gauge.max].get(at).copied();
+                let values = points.iter().map(|point| gauge(point).and_then(figure));
                 columns.counts(&format!("{name}_{kind}"), values);
             }
         }
