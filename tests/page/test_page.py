@@ -131,16 +131,10 @@ class Page(pages.OnePage):
         self.run_js("document.querySelectorAll('#plot-steps input[type=range]')[2].focus()")
         self.browser.press("Right")
         self.assertRegex(self.run_js("return document.querySelector('#plot-held .said').textContent"), r"^Step \d.*step/metrics_history [\d.]+ [KM]iB")
-        # Drawn by the script as without it: lines of the same looks, zero among the ticks of both.
-        looks = "return [...document.querySelectorAll('#plot-held .in .line')].map(one => one.getAttribute('class')).join()"
-        drawn = self.run_js(looks), self.run_js("return [...document.querySelectorAll('#plot-held .tick:not(.x)')].map(one => one.textContent)")
-        with browser.Browser(scripts=False) as bare:
-            bare.open(self.page, ready=False)
-            self.assertEqual(bare.run(looks), drawn[0])
-            self.assertIn("0", bare.run("return [...document.querySelectorAll('#plot-held .tick:not(.x)')].map(one => one.textContent)"))
-            self.assertEqual(bare.run("return document.querySelectorAll('#memory [data-at^=\"memory/by_section/\"] data').length"), 4 * (len(held["sections"]) + 2))
-        self.assertIn("0", drawn[1])
-        self.assertTrue(any(tick.startswith("−") for tick in drawn[1]), drawn[1])
+        ticks = self.run_js("return [...document.querySelectorAll('#plot-held .tick:not(.x)')].map(one => one.textContent)")
+        self.assertIn("0", ticks)
+        self.assertTrue(any(tick.startswith("−") for tick in ticks), ticks)
+        self.assertEqual(self.run_js("return document.querySelectorAll('#memory [data-at^=\"memory/by_section/\"] data').length"), 4 * (len(held["sections"]) + 2))
 
     def test_lines_of_sections_are_told_apart(self):
         for scheme in ("light", "dark"):
@@ -164,7 +158,6 @@ class Page(pages.OnePage):
         examples = self.report["exemplars"]
         roles = {role for example in examples for role in example["roles"]}
         self.assertLessEqual({"first", "median", "slowest"}, roles)
-        self.assertTrue(self.run_js("return document.querySelector('#plot-waterfall .still').hidden"))
         for number, example in enumerate(examples):
             self.run_js("document.querySelectorAll('#waterfall-tools .steps button')[arguments[0]].click()", number)
             self.assertIn(f"example={number}", self.run_js("return location.hash"))
@@ -489,7 +482,7 @@ class Page(pages.OnePage):
         asked = [one for one in self.browser.requests() if not one.startswith(("file:", "about:", "blob:"))]
         self.assertEqual(asked, [])
 
-    def test_without_scripts_everything_is_there(self):
+    def test_without_scripts_words_and_tables_are_there(self):
         with browser.Browser(scripts=False) as bare:
             bare.open(self.page, ready=False)
             text = bare.run("return document.body.innerText")
@@ -497,11 +490,10 @@ class Page(pages.OnePage):
                 self.assertIn(finding["title"].replace("`", ""), text.replace("\xa0", " "))
             for section in self.report["sections"]:
                 self.assertIn(section["path"], text)
-            self.assertGreater(bare.run("return document.querySelectorAll('figure svg.plot').length"), 3)
-            self.assertGreater(bare.run("return document.querySelectorAll('svg.waterfall rect').length"), 5)
-            ticks = "return [...document.querySelectorAll('#' + arguments[0] + ' .tick')].map(t => t.textContent).sort()"
-            for plot in ("plot-steps", "plot-phases", "plot-waiting"):
-                self.assertEqual(bare.run(ticks, plot), self.run_js(ticks, plot), plot)
+            # The spans of the median step are told; plots say what they need.
+            median = next(one for one in self.report["exemplars"] if "median" in one["roles"])
+            self.assertEqual(bare.run("return document.querySelectorAll('#waterfall-rows tbody tr').length"), min(len(median["spans"]), 40))
+            self.assertEqual(set(bare.run("return [...document.querySelectorAll('figure .drawing')].map(one => one.innerText)")), {"Needs scripts to be drawn."})
             self.assertTrue(bare.run("return document.querySelector('#flame-tools').hidden"))
             self.assertFalse(bare.run("return document.documentElement.dataset.ready === 'yes'"))
 
@@ -512,7 +504,7 @@ class Page(pages.OnePage):
             self.browser.resize(width, 900)
             self.open()
             self.assertEqual(pages.checked(self.browser, source), [], (scheme, width, forced))
-            for words_ in (".tick", ".lane"):
+            for words_ in (".tick",):
                 ink, paper = self.run_js("const words = document.querySelector('svg.plot ' + arguments[0]);"
                                          "return [getComputedStyle(words).fill, getComputedStyle(document.body).backgroundColor]", words_)
                 self.assertGreaterEqual(colors.contrast(ink, paper), 4.5, (scheme, words_))

@@ -1,4 +1,4 @@
-// Axes of plots: round values of equal distance, and what is written beside them; as `render/html/axis.rs` does.
+// Axes of plots: round values of equal distance, and what is written beside them.
 
 /** The next of 1, 2 and 5 of a power of ten that is not smaller. */
 function roundSize(rough) {

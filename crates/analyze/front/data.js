@@ -11,11 +11,10 @@ function pageHeader() {
 /** Reads the page's data: columns by name, and what is known about plots. Throws where they are damaged. */
 async function readData() {
   const header = pageHeader();
-  if (header.version !== 1) throw new Error(`data of version ${header.version}`);
+  if (header.version !== 2) throw new Error(`data of version ${header.version}`);
   const packed = Uint8Array.from(atob(header.stream), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  if (bytes.length !== header.bytes) throw new Error(`${bytes.length} bytes instead of ${header.bytes}`);
   const columns = new Map();
   let at = 0;
   for (const { name, rows, kind } of header.columns) {
@@ -24,8 +23,8 @@ async function readData() {
     else at = floats(bytes, at, values);
     columns.set(name, values);
   }
-  if (at !== bytes.length) throw new Error(`${bytes.length - at} bytes too many`);
-  return { columns, plots: header.plots, steps: header.steps, p50: header.p50, texts: header.texts, examples: header.examples };
+  if (at !== header.bytes) throw new Error(`${at} bytes instead of ${header.bytes}`);
+  return { columns, plots: header.plots, examples: JSON.parse(new TextDecoder().decode(bytes.subarray(at))) };
 }
 
 /** Differences in zigzag LEB128, 1 more than they are; 0 is absent, which becomes NaN. Gives where they end. */
@@ -87,67 +86,53 @@ function stacked(columns, names) {
 /** What each plot shows: a column of step numbers, each the first of `width` steps, and lines of smallest, mean and largest. */
 function plotsOf({ columns, plots }) {
   const made = new Map();
-  const width = (id) => plots.find((plot) => plot.id === id)?.steps_per_point ?? 1;
   const get = (name) => columns.get(name);
-  const steps = get('step');
-  if (steps) {
-    const count = get('count');
-    const low = get('duration_min');
-    const over = (base, extra) => base.map((value, row) => value + extra[row]);
-    const high = over(low, get('duration_max_over'));
-    const known = low.map((value, row) => value * Math.max(count[row] - 1, 0) + high[row]);
-    const sum = over(known, get('duration_sum_over'));
-    const mean = sum.map((value, row) => value / Math.max(count[row], 1));
-    const wait = get('wait').map((value, row) => value / Math.max(count[row], 1));
-    const zero = new Float64Array(steps.length);
-    const exact = [
-      ['Steps', count, wholeNumber], ['Sum', sum, duration], ['Shortest', low, duration], ['Longest', high, duration],
-      ['Waiting', get('wait'), duration],
-    ];
-    made.set('steps', {
-      steps, width: width('steps'), unit: duration, clips: true, rows: exact,
-      marks: plots.find((plot) => plot.id === 'steps').marks,
-      lines: [{ label: 'Step time', color: 's0', low, mean, high, weight: count }],
-    });
-    made.set('waiting', {
-      steps, width: width('steps'), unit: duration, clips: true, rows: exact, areas: true,
-      lines: [
-        { label: 'Step time', color: 's0', low: zero, mean, high: mean, weight: count },
-        { label: 'Waiting for data', color: phaseColors()('data_wait'), low: zero, mean: wait, high: wait, weight: count },
-      ],
-    });
-    const gauges = [['rss', 'Resident', 's1'], ['live', 'Live', 's2']].map(([name, label, color]) => {
-      const least = get(`${name}_min`);
-      const range = get(`${name}_max_over`);
-      const off = get(`${name}_mean_off`).map((value) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2));
-      const middle = over(least, range.map((value) => Math.floor(value / 2)));
-      return { label, color, low: least, mean: over(middle, off), high: over(least, range), weight: count };
-    });
-    const lines = gauges.filter((line) => line.low.some((value) => !Number.isNaN(value)));
-    made.set('memory', {
-      steps, width: width('steps'), unit: byteSize, base: 1024, lines,
-      rows: lines.flatMap(({ label, low, mean: middle, high: most }) => [
-        [`${label}, least`, low, byteSize], [`${label}, mean`, middle, byteSize], [`${label}, most`, most, byteSize],
-      ]),
-    });
-  }
-  const phases = plots.find((plot) => plot.id === 'phases');
-  if (phases) made.set('phases', { ...stacked(columns, phases.names), width: width('phases') });
-  const held = plots.find((plot) => plot.id === 'held');
-  if (held) {
-    const lines = held.lines.map(({ name, color }, at) => ({ label: name, color, low: get(`held_${at}`), mean: get(`held_${at}`), high: get(`held_${at}`).slice() }));
-    made.set('held', {
-      steps: get('held_step'), width: width('held'), meaning: 'after the last', unit: signedBytes, base: 1024, signed: true, lines,
-      rows: [...lines].reverse().map(({ label, mean }) => [label, mean, signedBytes]),
-    });
-  }
-  for (const { id, name } of plots.filter((plot) => plot.id.startsWith('value-'))) {
-    const mean = get(`${id}_mean`);
-    made.set(id, {
-      steps: get(`${id}_step`), width: width(id), unit: plainNumber, base: 10, free: true, rows: [[name, mean, plainNumber]],
-      lines: [{ label: name, color: 's3', low: get(`${id}_min`) ?? mean, mean, high: get(`${id}_max`) ?? mean }],
-    });
+  for (const { id, steps_per_point: width, more } of plots) {
+    const plot = { steps: get(`${id}_step`), width };
+    if (id === 'steps') overSteps(made, get, plot, more);
+    else if (id === 'phases') made.set(id, { ...stacked(columns, more), width });
+    else if (id === 'held') {
+      const lines = more.map(({ name, color }, at) => ({ label: name, color, low: get(`held_${at}`), mean: get(`held_${at}`), high: get(`held_${at}`).slice() }));
+      made.set(id, {
+        ...plot, meaning: 'after the last', unit: signedBytes, base: 1024, signed: true, lines,
+        rows: [...lines].reverse().map(({ label, mean }) => [label, mean, signedBytes]),
+      });
+    } else {
+      const mean = get(`${id}_mean`);
+      made.set(id, {
+        ...plot, unit: plainNumber, base: 10, free: true, rows: [[more, mean, plainNumber]],
+        lines: [{ label: more, color: 's3', low: get(`${id}_min`) ?? mean, mean, high: get(`${id}_max`) ?? mean }],
+      });
+    }
   }
   return made;
 }
 
+/** The plots of step times, waiting and memory, which have the same points. */
+function overSteps(made, get, plot, marks) {
+  const [count, sum, low, high, waits] = ['count', 'sum', 'min', 'max', 'wait'].map((name) => get(`steps_${name}`));
+  const each = (values) => values.map((value, row) => value / Math.max(count[row], 1));
+  const [mean, wait, zero] = [each(sum), each(waits), new Float64Array(count.length)];
+  const times = {
+    ...plot, unit: duration, clips: true,
+    rows: [['Steps', count, wholeNumber], ['Sum', sum, duration], ['Shortest', low, duration], ['Longest', high, duration], ['Waiting', waits, duration]],
+  };
+  made.set('steps', { ...times, marks, lines: [{ label: 'Step time', color: 's0', low, mean, high, weight: count }] });
+  made.set('waiting', {
+    ...times, areas: true,
+    lines: [
+      { label: 'Step time', color: 's0', low: zero, mean, high: mean, weight: count },
+      { label: 'Waiting for data', color: phaseColors()('data_wait'), low: zero, mean: wait, high: wait, weight: count },
+    ],
+  });
+  const gauges = [['rss', 'Resident', 's1'], ['live', 'Live', 's2']].map(([name, label, color]) => {
+    return { label, color, low: get(`${name}_min`), mean: get(`${name}_mean`), high: get(`${name}_max`), weight: count };
+  });
+  const lines = gauges.filter((line) => line.low.some((value) => !Number.isNaN(value)));
+  made.set('memory', {
+    ...plot, unit: byteSize, base: 1024, lines,
+    rows: lines.flatMap(({ label, low: least, mean: middle, high: most }) => [
+      [`${label}, least`, least, byteSize], [`${label}, mean`, middle, byteSize], [`${label}, most`, most, byteSize],
+    ]),
+  });
+}

@@ -75,11 +75,12 @@ const restorers = [];
 
 function startPlots(data) {
   const shown = plotsOf(data);
-  if (![...shown.values()].some((plot) => plot.steps?.length)) return;
-  const zoom = new Zoom(...data.steps);
+  const ends = [...shown.values()].filter(({ steps }) => steps.length).flatMap(({ steps }) => [steps[0], steps[steps.length - 1]]);
+  if (!ends.length) return;
+  const zoom = new Zoom(Math.min(...ends), Math.max(...ends));
   for (const figure of document.querySelectorAll('figure[data-plot]')) {
     const plot = shown.get(figure.dataset.plot);
-    if (plot?.steps?.length && plot.lines.length) zoom.plots.push(new Plot(figure, plot, zoom));
+    if (plot?.steps.length && plot.lines.length) zoom.plots.push(new Plot(figure, plot, zoom));
   }
   look = (step) => {
     if (step < zoom.range[0] || step > zoom.range[1]) zoom.all();
@@ -101,8 +102,8 @@ function startSections() {
   restorers.push((address) => table.restore(address), (address) => flame.restore(address));
 }
 
-function startWaterfall(data) {
-  const waterfall = new Waterfall(examplesOf(data), () => remember({
+function startWaterfall({ examples }) {
+  const waterfall = new Waterfall(examples, () => remember({
     example: waterfall.shown.at, part: waterfall.isWhole() ? '' : waterfall.part.join('-'),
   }));
   if (waterfall.examples) restorers.push((address) => waterfall.restore(address));
@@ -130,12 +131,13 @@ function restore() {
 
 async function start() {
   startSections();
+  startHistogram();
   try {
     const data = await readData();
     startPlots(data);
     startWaterfall(data);
   } catch (error) {
-    const said = element('p', { class: 'failed', role: 'alert' }, `The figures over the steps could not be read (${error.message}); plots cannot be zoomed.`);
+    const said = element('p', { class: 'failed', role: 'alert' }, `The figures over the steps could not be read (${error.message}); plots are not drawn.`);
     document.getElementById('timeline')?.prepend(said);
   }
   restore();

@@ -1,4 +1,4 @@
-// What is known of the steps and stands in their plot: warm-up, periodic steps, changes; as `render/html/marks.rs` does.
+// What is known of the steps and stands in their plot: warm-up, periodic steps, changes.
 
 /** Periodic steps that are marked one by one; for more of them one line stands. */
 const SINGLY = 120;

@@ -55,11 +55,25 @@ function bucketsOf(line, shown, [from, to], most) {
   return merged;
 }
 
+/** A line across, and its words before it. */
+function levelAt(y, words) {
+  const at = y.toFixed(1);
+  return [drawn('line', { class: 'grid', x1: 0, x2: '100%', y1: at, y2: at }),
+    drawn('text', { class: 'tick', x: -6, y: Number(at) + 4, 'text-anchor': 'end' }, words)];
+}
+
+/** A tick below the axis, at a place in percent; every other one is left out where there is little room. */
+function tickAt(at, x, words) {
+  const [place, bottom] = [`${x}%`, PLOT.height - PLOT.bottom];
+  return [drawn('line', { class: 'grid', x1: place, x2: place, y1: bottom, y2: bottom + 5 }),
+    drawn('text', { class: `tick x${at % 2 ? ' odd' : ''}`, x: place, y: PLOT.height - 8, 'text-anchor': anchorAt(x / 100) }, words)];
+}
+
 class Plot {
   constructor(figure, shown, zoom) {
     Object.assign(this, { figure, shown, zoom, logarithmic: false, cursor: null });
     this.drawing = figure.querySelector('.drawing');
-    this.title = this.drawing.querySelector('svg')?.getAttribute('aria-label') ?? '';
+    this.title = this.drawing.dataset.title;
     this.tools(figure.querySelector('.tools'));
     this.table();
     this.drag();
@@ -232,10 +246,9 @@ class Plot {
     ];
   }
 
-  /** How many pixels wide the plot is, without the words beside it: what was drawn before is as wide. */
+  /** How many pixels wide the plot is, without the words beside it. */
   pixels() {
-    const before = this.drawing.querySelector('svg');
-    if (!before) return PLOT.inside;
+    const before = this.drawing.querySelector('svg') ?? this.drawing.appendChild(drawn('svg', { class: 'plot' }));
     const { paddingLeft, paddingRight } = getComputedStyle(before);
     return before.getBoundingClientRect().width - parseFloat(paddingLeft) - parseFloat(paddingRight);
   }
@@ -263,16 +276,8 @@ class Plot {
     const pixels = marks?.changes.length ? this.pixels() : PLOT.inside;
     const svg = drawn('svg', { class: 'plot', height: PLOT.height, role: 'img', 'aria-label': this.title });
     if (marks) svg.append(...marksBelow(marks, x, { top, bottom }));
-    for (const tick of ticks.filter((one, place) => place === 0 || words(one) !== words(ticks[place - 1]))) {
-      const at = y(tick).toFixed(1);
-      svg.append(drawn('line', { class: 'grid', x1: 0, x2: '100%', y1: at, y2: at }),
-        drawn('text', { class: 'tick', x: -6, y: Number(at) + 4, 'text-anchor': 'end' }, words(tick)));
-    }
-    stepTicks(...this.zoom.range).forEach((step, at) => {
-      const place = `${x(step)}%`;
-      svg.append(drawn('line', { class: 'grid', x1: place, x2: place, y1: bottom, y2: bottom + 5 }),
-        drawn('text', { class: `tick x${at % 2 ? ' odd' : ''}`, x: place, y: PLOT.height - 8, 'text-anchor': anchorAt(x(step) / 100) }, `${at ? '' : 'step '}${wholeNumber(step)}`));
-    });
+    for (const tick of ticks.filter((one, place) => place === 0 || words(one) !== words(ticks[place - 1]))) svg.append(...levelAt(y(tick), words(tick)));
+    stepTicks(...this.zoom.range).forEach((step, at) => svg.append(...tickAt(at, x(step), `${at ? '' : 'step '}${wholeNumber(step)}`)));
     const inside = drawn('svg', { class: 'in', width: '100%', height: PLOT.height, viewBox: `0 0 ${PLOT.inside} ${PLOT.height}`, preserveAspectRatio: 'none' });
     // As wide as the axis: where the pointer is, is told by it.
     this.ground = drawn('rect', { class: 'ground', width: PLOT.inside, height: PLOT.height });

@@ -1,54 +1,26 @@
 // A step as a waterfall: its spans by thread, children below their parents, the critical path marked. Which step is
 // shown, and which part of it, is chosen by buttons, by dragging and by keys, and is in the address.
 
-/** The steps kept, from the columns. */
-function examplesOf({ columns, texts, examples }) {
-  return examples.map((header, at) => {
-    const get = (name) => columns.get(`example-${at}_${name}`);
-    const known = (name, row) => (Number.isNaN(get(name)[row]) ? null : get(name)[row]);
-    const text = (name, row) => (known(name, row) === null ? '' : texts[get(name)[row]]);
-    // What no number here holds exactly is absent, and beyond every step.
-    const time = (name, row) => known(name, row) ?? Infinity;
-    // Offsets have either sign.
-    const signed = (value) => (value % 2 === 0 || value === Infinity ? value / 2 : -(value + 1) / 2);
-    const running = [...get('name')].map(() => []);
-    [...get('run_span')].forEach((span, row) => running[span]?.push({ offset: signed(time('run_offset', row)), duration: time('run_duration', row) }));
-    const spans = [...get('name')].map((_, row) => {
-      return {
-        row,
-        name: text('name', row),
-        phase: text('phase', row),
-        lane: get('lane')[row],
-        line: get('row')[row],
-        offset: signed(time('offset', row)),
-        duration: time('duration', row),
-        critical: time('critical', row),
-        error: get('error')[row] === 1,
-        produce: known('produce', row),
-        queue: known('queue', row),
-        batch: text('batch', row),
-        running: running[row],
-      };
-    });
-    const pieces = [...get('piece_span')].map((span, row) => ({
-      span, offset: time('piece_offset', row), duration: time('piece_duration', row),
-    }));
-    return { ...header, at, listed: spans, pieces };
-  });
-}
-
 /** What a lane is called: many threads have names that say what they are. */
 const threadWords = (name) => (/^thread\b/i.test(name) ? name : `thread ${name}`);
 
+/** A time that can lie before the step. */
+const signedTime = (ns) => `${ns < 0 ? '−' : ''}${duration(Math.abs(ns))}`;
+
 class Waterfall {
   constructor(examples, changed) {
-    this.figure = document.getElementById('plot-waterfall');
-    if (!this.figure || !examples.length) return;
-    Object.assign(this, { examples, changed, color: phaseColors() });
     this.graph = document.getElementById('waterfall-graph');
+    if (!this.graph || !examples.length) return;
+    Object.assign(this, { examples, changed, color: phaseColors() });
+    for (const [at, example] of examples.entries()) {
+      example.at = at;
+      example.spans.forEach((span, place) => { span.at = place; });
+    }
+    // The median step says most about the run; where there is none, the first.
+    const primary = examples.filter((example) => example.primary);
+    this.first = (primary.find((example) => example.roles.includes('median')) ?? primary[0] ?? examples[0]).at;
     this.said = document.getElementById('waterfall-said');
     this.graph.hidden = false;
-    this.figure.querySelector('.still').hidden = true;
     this.tools(document.getElementById('waterfall-tools'));
     this.graph.addEventListener('keydown', (event) => this.key(event));
     this.drag();
@@ -80,11 +52,9 @@ class Waterfall {
 
   /** Shows a step, all of it or a part. */
   show(at, part) {
-    this.shown = this.examples[at] ?? this.examples[Number(this.figure.dataset.example)] ?? this.examples[0];
+    this.shown = this.examples[at] ?? this.examples[this.first];
     this.buttons.forEach((button, row) => button.setAttribute('aria-pressed', String(row === this.shown.at)));
     if (!this.shown.primary) this.others.open = true;
-    document.getElementById('waterfall-title').textContent =
-      `${this.shown.title}, ${wholeNumber(this.shown.listed.length)} of ${wholeNumber(this.shown.spans)} spans`;
     this.table();
     this.look(...(part ?? [0, Infinity]));
   }
@@ -93,12 +63,12 @@ class Waterfall {
   restore(address) {
     const part = (address.get('part') ?? '').split('-').map(Number);
     const isPart = address.has('example') && part.length === 2 && part.every(Number.isFinite);
-    this.show(address.has('example') ? Number(address.get('example')) : Number(this.figure.dataset.example), isPart ? part : null);
+    this.show(address.has('example') ? Number(address.get('example')) : this.first, isPart ? part : null);
   }
 
   /** Shows the part of the step from one time to another. */
   look(from, to) {
-    const whole = Math.max(this.shown.duration, 1);
+    const whole = Math.max(this.shown.duration_ns, 1);
     const length = Math.min(Math.max(Number.isFinite(to - from) ? to - from : whole, 1), whole);
     const start = Math.min(Math.max(Number.isFinite(from) ? from : 0, 0), whole - length);
     this.part = [Math.round(start), Math.round(start + length)];
@@ -106,29 +76,29 @@ class Waterfall {
   }
 
   isWhole() {
-    return this.part[0] === 0 && this.part[1] >= this.shown.duration;
+    return this.part[0] === 0 && this.part[1] >= this.shown.duration_ns;
   }
 
   /** What is known of a span, in words. */
   words(span) {
     const { lanes } = this.shown;
-    const parts = [isolated(span.name), duration(span.duration)];
-    if (Number.isFinite(span.offset)) parts.push(`begins after ${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`);
+    const parts = [isolated(span.name), duration(span.duration_ns), `begins after ${signedTime(span.offset_ns)}`];
     if (span.phase) parts.push(`phase ${span.phase}`);
     if (lanes.length > 1) parts.push(`on ${isolated(threadWords(lanes[span.lane]))}`);
-    parts.push(span.critical > 0 ? `on the critical path for ${duration(span.critical)}` : 'not on the critical path');
-    if (span.produce !== null) parts.push(`its batch was made in ${duration(span.produce)}`);
-    if (span.queue !== null) parts.push(`which lay in the queue for ${duration(span.queue)}`);
+    parts.push(span.critical_ns > 0 ? `on the critical path for ${duration(span.critical_ns)}` : 'not on the critical path');
+    const { produce_ns: produce, queue_ns: queue } = span.batch ?? {};
+    if (Number.isFinite(produce)) parts.push(`its batch was made in ${duration(produce)}`);
+    if (Number.isFinite(queue)) parts.push(`which lay in the queue for ${duration(queue)}`);
     if (span.running.length) {
-      const ran = span.running.reduce((sum, run) => sum + run.duration, 0);
+      const ran = span.running.reduce((sum, run) => sum + run.duration_ns, 0);
       parts.push(`ran for ${duration(ran)} in ${span.running.length} ${span.running.length === 1 ? 'part' : 'parts'} and was suspended otherwise`);
     }
-    if (span.error) parts.push('ended with an error');
+    if (span.is_error) parts.push('ended with an error');
     return parts.join(', ');
   }
 
   draw() {
-    const { listed, lanes, rows, pieces, makings } = this.shown;
+    const { spans, lanes, rows, critical_path: pieces, makings } = this.shown;
     const [from, to] = this.part;
     const x = (time) => Math.min(Math.max((time - from) / Math.max(to - from, 1), 0), 1) * 100;
     const inside = (offset, length) => offset < to && offset + length > from;
@@ -158,41 +128,42 @@ class Waterfall {
       }
       top += 1.4 + Math.max(...makings.map((one) => one.row + 1)) * 1.8;
     }
-    const y = (span) => (tops[span.lane] ?? 1.4) + span.line * 1.8;
+    const y = (span) => (tops[span.lane] ?? 1.4) + span.row * 1.8;
     let first = true;
-    for (const span of listed.filter((one) => inside(one.offset, Math.max(one.duration, 1)))) {
-      const left = x(span.offset);
-      const width = Math.max(x(span.offset + span.duration) - left, 0.1);
+    for (const span of spans.filter((one) => inside(one.offset_ns, Math.max(one.duration_ns, 1)))) {
+      const left = x(span.offset_ns);
+      const width = Math.max(x(span.offset_ns + span.duration_ns) - left, 0.1);
       const words = this.words(span);
-      const box = element('button', { type: 'button', class: `box ${this.color(span.phase)}${span.error ? ' error' : ''}${width > 3 ? '' : ' thin'}`, title: words, 'aria-label': words, 'data-span': span.row, tabindex: first ? 0 : -1, onclick: () => this.into(span), onfocus: () => { this.said.textContent = words; } }, width > 3 ? span.name : '');
+      const box = element('button', { type: 'button', class: `box ${this.color(span.phase)}${span.is_error ? ' error' : ''}${width > 3 ? '' : ' thin'}`, title: words, 'aria-label': words, 'data-span': span.at, tabindex: first ? 0 : -1, onclick: () => this.into(span), onfocus: () => { this.said.textContent = words; } }, width > 3 ? span.name : '');
       first = false;
       if (span.running.length && width > 0.2) {
         // What is between the intervals is light: a sheet lies over the colour there.
         const share = (time) => ((x(time) - left) / width * 100).toFixed(2);
-        const stops = span.running.flatMap((run) => [`var(--sheet) ${share(run.offset)}%`, `transparent ${share(run.offset)}%`, `transparent ${share(run.offset + run.duration)}%`, `var(--sheet) ${share(run.offset + run.duration)}%`]);
+        const stops = span.running.flatMap((run) => [`var(--sheet) ${share(run.offset_ns)}%`, `transparent ${share(run.offset_ns)}%`, `transparent ${share(run.offset_ns + run.duration_ns)}%`, `var(--sheet) ${share(run.offset_ns + run.duration_ns)}%`]);
         box.style.backgroundImage = `linear-gradient(to right, ${stops.join(', ')})`;
       }
       put(box, left, y(span), width);
     }
-    for (const piece of pieces.filter((one) => inside(one.offset, one.duration))) {
-      const span = listed[piece.span];
+    for (const piece of pieces.filter((one) => inside(one.offset_ns, one.duration_ns))) {
+      const span = spans[piece.span];
       if (!span) continue;
-      const left = x(piece.offset);
-      put(element('span', { class: 'path', 'aria-hidden': 'true' }), left, y(span) + 1.5, Math.max(x(piece.offset + piece.duration) - left, 0.1));
+      const left = x(piece.offset_ns);
+      put(element('span', { class: 'path', 'aria-hidden': 'true' }), left, y(span) + 1.5, Math.max(x(piece.offset_ns + piece.duration_ns) - left, 0.1));
     }
     this.brush = element('span', { class: 'brushed', hidden: '' });
     made.push(this.brush);
     this.graph.style.height = `${top + 0.4}rem`;
     this.graph.replaceChildren(...made);
     const part = this.isWhole() ? 'The whole step' : `From ${duration(from)} to ${duration(to)} of the step`;
-    this.said.textContent = `${part}. Arrow keys move between spans, Enter zooms to one, Escape shows the whole step.`;
+    const shown = `${this.shown.title}, ${wholeNumber(spans.length)} of ${wholeNumber(this.shown.spans_in_step)} spans`;
+    this.said.textContent = `Shown is ${shown}. ${part}. Arrow keys move between spans, Enter zooms to one, Escape shows the whole step.`;
   }
 
   /** Zooms to a span. */
   into(span) {
     if (this.dragged) return;
-    this.look(span.offset, span.offset + Math.max(span.duration, 1));
-    this.graph.querySelector(`[data-span="${span.row}"]`)?.focus();
+    this.look(span.offset_ns, span.offset_ns + Math.max(span.duration_ns, 1));
+    this.graph.querySelector(`[data-span="${span.at}"]`)?.focus();
     this.changed();
   }
 
@@ -236,22 +207,21 @@ class Waterfall {
 
   /** The spans in words. */
   table() {
-    const { at, listed, lanes } = this.shown;
+    const { at, spans, lanes } = this.shown;
     const titles = [['Section'], ['Phase'], ['Thread'], ['Begins after', 'offset_ns'], ['Time', 'duration_ns'], ['On the critical path', 'critical_ns'], ['Batch']];
     const head = element('tr', {}, ...titles.map(([title, place]) => element('th', { scope: 'col', class: place && 'n', 'data-at': place }, title)));
-    const rows = listed.map((span) => {
-      const figure = (value, words, place) => element('data', { value, 'data-at': place }, words);
-      const time = (value, place) => (Number.isFinite(value) ? figure(value, duration(value), place) : '–');
+    const rows = spans.map((span) => {
+      const time = (value, place, words = duration) => (Number.isFinite(value) ? element('data', { value, 'data-at': place }, words(value)) : '–');
       const cell = (...children) => element('td', { class: 't' }, ...children);
-      const number = (child) => element('td', {}, child);
-      const batch = span.produce === null && span.queue === null && !span.batch ? [] : [
-        'made in ', time(span.produce, 'batch/produce_ns'), ', in the queue for ', time(span.queue, 'batch/queue_ns'),
-        ', trace ', span.batch ? element('code', {}, span.batch) : '–'];
-      return element('tr', { 'data-at': `exemplars/${at}/spans/${span.row}` },
+      const { batch } = span;
+      const made = batch ? [
+        'made in ', time(batch.produce_ns, 'batch/produce_ns'), ', in the queue for ', time(batch.queue_ns, 'batch/queue_ns'),
+        ', trace ', batch.trace_id ? element('code', {}, batch.trace_id) : '–'] : [];
+      return element('tr', { 'data-at': `exemplars/${at}/spans/${span.at}` },
         element('th', { scope: 'row' }, codePath(span.name)),
         cell(span.phase ? element('code', {}, span.phase) : ''), cell(lanes[span.lane] ?? ''),
-        number(Number.isFinite(span.offset) ? figure(span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`) : '–'),
-        number(time(span.duration)), number(time(span.critical)), element('td', { class: 'wide' }, ...batch));
+        element('td', {}, time(span.offset_ns, undefined, signedTime)), element('td', {}, time(span.duration_ns)), element('td', {}, time(span.critical_ns)),
+        element('td', { class: 'wide' }, ...made));
     });
     const table = element('table', {}, element('caption', {}, this.shown.title), element('thead', {}, head), element('tbody', {}, ...rows));
     document.querySelector('#waterfall-rows > div').replaceChildren(scrolling('Spans of the step', table));

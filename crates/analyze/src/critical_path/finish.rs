@@ -135,8 +135,8 @@ fn section(path: String, acc: &CriticalAcc, total_ns: u128, rows: &[SectionRow])
 fn waits(parts: &Parts) -> Option<WaitParts> {
     (parts.waits > 0).then(|| WaitParts {
         waits: parts.waits,
-        not_started_ns: saturate(parts.not_started_ns),
-        in_production_ns: saturate(parts.in_production_ns),
-        in_transit_ns: saturate(parts.in_transit_ns),
+        not_started_ns: saturate(parts.behind_ns),
+        in_production_ns: saturate(parts.making_ns),
+        in_transit_ns: saturate(parts.handover_ns),
     })
 }

@@ -1,7 +1,7 @@
 //! What a document is made of: headings, sentences, facts, tables, findings, plots.
 
 use super::cell::Cell;
-use super::plot::Plot;
+use super::plot::{Plot, Stack};
 
 /// A part of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +30,12 @@ pub(crate) enum Block {
     More { left_out: usize, what: String },
     /// A drawing.
     Plot(Box<Plot>),
+    /// The bar of phases.
+    Stack(Stack),
     /// What scripts fill, or need beside it: an id.
     Tools(&'static str),
-    /// The same, with an alternative where there are none.
-    Graph { id: &'static str, without: &'static str },
+    /// The same where scripts draw as well: what it says without them, and below it.
+    Graph { id: &'static str, without: &'static str, caption: Cell },
     /// What scripts say.
     Status(&'static str),
 }
@@ -89,8 +91,6 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
     /// Where its figures are below the places of their rows, unless they say it themselves.
     pub(crate) at: &'static str,
-    /// Its width on a terminal; as wide as its cells are where that is 0.
-    pub(crate) width: usize,
 }
 
 /// What a column holds.

@@ -6,7 +6,7 @@ use crate::report::Report;
 use crate::report::units::{count, duration, percent};
 use crate::summary::{ChangeCause, ChangeKind, ChangeSection, EXPLAINED_SHARE, StepChange};
 
-/// Changes shown on a terminal.
+/// Changes shown briefly.
 const ROWS: usize = 8;
 
 /// The changes of the report's mode, with their places in the list of all.
@@ -53,22 +53,22 @@ fn because(change: &StepChange) -> String {
     format!("{phase} {}{}", times(cause.before_ns, cause.after_ns), section.unwrap_or_default())
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     let all = shown(report).count();
     if all == 0 {
         return;
     }
     doc.heading(Shown::BRIEF, "Changes of the step time");
-    for (_, change) in shown(report).take(ROWS).filter(|_| doc.is(Shown::TEXT)).collect::<Vec<_>>() {
+    for (_, change) in shown(report).take(ROWS).filter(|_| doc.is(Shown::BRIEF)).collect::<Vec<_>>() {
         let (before, after) = (duration(change.before_ns), duration(change.after_ns));
         let mut text = format!("from {}: {}, {before} → {after}", steps(change), much(change));
         let because = because(change);
         if !because.is_empty() {
             text.push_str(&format!("; {}: {because}", how_much_of_it(change)));
         }
-        doc.say(Shown::TEXT, text);
+        doc.say(Shown::BRIEF, text);
     }
-    doc.more(Shown::TEXT, all, ROWS, ("change", "changes"));
+    doc.more(Shown::BRIEF, all, ROWS, ("change", "changes"));
     table(report, doc);
 }
 
@@ -80,9 +80,8 @@ fn table(report: &Report, doc: &mut Document) {
         cells![ns(before).at(format!("{name}before_ns")), " to ", ns(after).at(format!("{name}after_ns"))]
     };
     let cause = |change: &StepChange, figure: fn(&ChangeCause) -> u64| change.cause.as_ref().map(figure);
-    doc.table(Shown::TABLES, "Changes of the step time", shown(report))
+    doc.table(Shown::HTML, "Changes of the step time", shown(report))
         .at(|(at, _)| format!("detailed_metrics/changes/{at}"))
-        .column(Shown::MD, "Steps", "", |(_, change)| format!("from {}", steps(change)).into())
         .column(Shown::HTML, "Steps", "", |(_, change)| {
             let step = |name: &str, step: u64| count_cell(step).at(name);
             match change.kind {
@@ -93,13 +92,10 @@ fn table(report: &Report, doc: &mut Document) {
                 }
             }
         })
-        .column(Shown::TABLES, "Change", "", |(_, change)| Cell::Raw(much(change)).together())
-        .column(Shown::MD, ">Before", "", |(_, change)| ns(change.before_ns))
-        .column(Shown::MD, ">After", "", |(_, change)| ns(change.after_ns))
+        .column(Shown::HTML, "Change", "", |(_, change)| Cell::Raw(much(change)).together())
         .column(Shown::HTML, ">Usual step", "", |(_, change)| {
             moved("", Some(change.before_ns), Some(change.after_ns))
         })
-        .column(Shown::MD, "Phase that moved most", "", |(_, change)| because(change).into())
         .column(Shown::HTML, "Phase that moved most", "", |(_, change)| match &change.cause {
             Some(ChangeCause { phase: Some(phase), is_between: true, .. }) => {
                 cells![code(phase.as_str()), " before the step"]

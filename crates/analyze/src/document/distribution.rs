@@ -1,12 +1,12 @@
 //! How long steps take: the number of steps by their time.
 
 use super::cell::{count, ns};
-use super::plot::{Drawing, Plot};
+use super::plot::Plot;
 use super::series::primary;
 use super::{Cell, Document, Shown, cells};
 use crate::report::Report;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if !report.has_steps() {
         return;
     }
@@ -15,32 +15,28 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
         return doc.say(Shown::HTML, "No step is known to have ended after warm-up.");
     };
     let time = report.summary.step_time.unwrap_or_default();
+    let named = [
+        ("Shortest", "min", time.min),
+        ("median", "p50", time.p50),
+        ("p90", "p90", time.p90),
+        ("p95", "p95", time.p95),
+        ("p99", "p99", time.p99),
+        ("longest", "max", time.max),
+    ];
+    let quantiles = named
+        .map(|(name, at, value)| cells![format!("{name} "), ns(value).at(format!("summary/step_time/{at}"))]);
     doc.plot(Plot {
-        id: "plot-distribution".into(),
-        data: String::new(),
+        id: "distribution".into(),
+        title: "Number of steps by step time".into(),
         heading: Cell::Empty,
         caption: cells![
             "Steps after warm-up by their time, on a logarithmic axis: each bar is as high as there are steps between its \
-             ends, and at least just visible. Shortest ",
-            ns(time.min).at("summary/step_time/min"),
-            ", median ",
-            ns(time.p50).at("summary/step_time/p50"),
-            ", p90 ",
-            ns(time.p90).at("summary/step_time/p90"),
-            ", p95 ",
-            ns(time.p95).at("summary/step_time/p95"),
-            ", p99 ",
-            ns(time.p99).at("summary/step_time/p99"),
-            ", longest ",
-            ns(time.max).at("summary/step_time/max"),
+             ends, and at least just visible. ",
+            Cell::joined(quantiles, ", "),
             "."
         ],
-        drawing: Drawing::Histogram {
-            buckets: mode.distribution.clone(),
-            marks: vec![("p50", time.p50), ("p95", time.p95), ("p99", time.p99)],
-        },
     });
-    doc.details("", "The bars as a table", |doc| {
+    doc.details("distribution-rows", "The bars as a table", |doc| {
         doc.table(Shown::HTML, "Steps by their time", mode.distribution.iter().enumerate())
             .below(format!("detailed_metrics/modes/{at}/distribution"))
             .at(|(n, _)| n.to_string())

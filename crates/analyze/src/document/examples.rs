@@ -2,14 +2,11 @@
 
 mod layout;
 
-use stepscope_core::Phase;
-
 use super::cell::{UNKNOWN, Unit, code, code_or, count, figure, ns, number};
 use super::names::named;
-use super::plot::{Bar, Drawing, Plot, Waterfall};
-use super::{Cell, Document, Palette, Shown, cells};
+use super::{Cell, Document, Shown, cells};
 use crate::report::Report;
-use crate::report::units::{count as count_words, duration, things};
+use crate::report::units::{count as count_words, duration};
 use crate::summary::{Example, ExampleRole, ExampleSpan, Lane, PhaseName};
 
 pub(crate) use layout::{Making, Rows, makings, rows};
@@ -17,10 +14,12 @@ pub(crate) use layout::{Making, Rows, makings, rows};
 /// Rows of the table that is there without scripts.
 const ROWS: usize = 40;
 
-/// What stands at the lane of batches.
-const MAKINGS: &str = "loaders: batches that were waited for";
+/// What is said of a waterfall.
+const CAPTION: &str = "Spans stand by thread, children below their parents. The thin bar below a span marks the critical \
+     path: what held up the end of the step. Where a span was suspended, it is light. Batches that loaders were making while \
+     the step waited for them have a lane of their own.";
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if !report.has_run() && !report.has_steps() {
         return;
     }
@@ -42,8 +41,11 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
         return doc.say(Shown::HTML, "No step was read with all its sections, so none can be shown.");
     };
     let at = report.exemplars.iter().position(|example| example == shown).unwrap_or(0);
-    doc.blocks.push(super::Block::Tools("waterfall"));
-    doc.plot(Plot::bare(Drawing::Waterfall(waterfall(report, at, shown))));
+    doc.blocks.push(super::Block::Graph {
+        id: "waterfall",
+        without: "The waterfall needs scripts; the table below holds the spans of one step.",
+        caption: CAPTION.into(),
+    });
     doc.details("waterfall-rows", "The spans as a table", |doc| {
         spans(at, shown, doc);
         if shown.spans.len() > ROWS {
@@ -98,12 +100,6 @@ pub(crate) fn lane_name(lane: &Lane, at: usize) -> String {
     }
 }
 
-/// What a lane is called: many threads have names that say what they are.
-fn thread_words(name: &str) -> String {
-    let says = name.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("thread"));
-    if says { name.to_owned() } else { format!("thread {name}") }
-}
-
 fn spans(at: usize, example: &Example, doc: &mut Document) {
     const HTML: Shown = Shown::HTML;
     let thread = |span: &ExampleSpan| {
@@ -142,70 +138,8 @@ fn batch(span: &ExampleSpan) -> Cell {
     ]
 }
 
-/// For how long a span ran that was suspended.
-fn running_words(span: &ExampleSpan) -> String {
-    if span.running.is_empty() {
-        return String::new();
-    }
-    let sum = span.running.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
-    let parts = things(span.running.len() as u64, "part", "parts");
-    format!(", ran for {} in {parts} and was suspended otherwise", duration(sum))
-}
-
 /// A batch in words.
 pub(crate) fn making_words(example: &Example, making: &Making) -> String {
     let wait = example.spans.get(making.span).map(|span| named(&span.name)).unwrap_or_default();
     format!("the batch that {wait} waited for, made in {}", duration(making.duration_ns))
-}
-
-fn waterfall(report: &Report, at: usize, example: &Example) -> Waterfall {
-    let palette = Palette::of(report);
-    let Rows { of_spans, by_lane } = rows(example);
-    let lanes = by_lane.iter().enumerate().map(|(at, &rows)| {
-        let name = example.lanes.get(at).map(|lane| lane_name(lane, at)).unwrap_or_default();
-        (thread_words(&name), rows)
-    });
-    let mut lanes: Vec<(String, usize)> = lanes.collect();
-    let bars = example.spans.iter().zip(of_spans).map(|(span, row)| Bar {
-        lane: usize::try_from(span.lane).unwrap_or(usize::MAX),
-        row,
-        offset_ns: span.offset_ns,
-        duration_ns: span.duration_ns,
-        class: palette.of_phase(span.phase.as_ref()),
-        name: named(&span.name),
-        words: format!("{}, {}{}", named(&span.name), duration(span.duration_ns), running_words(span)),
-        running: span.running.iter().map(|run| (run.offset_ns, run.duration_ns)).collect(),
-    });
-    let bars: Vec<Bar> = bars.collect();
-    let makings = makings(example);
-    let batches = makings.iter().map(|making| Bar {
-        lane: by_lane.len(),
-        row: making.row,
-        offset_ns: making.offset_ns,
-        duration_ns: making.duration_ns,
-        class: palette.class(Phase::DataLoading.as_str()),
-        words: making_words(example, making),
-        ..Bar::default()
-    });
-    let batches = batches.collect();
-    if let Some(rows) = makings.iter().map(|making| making.row + 1).max() {
-        lanes.push((MAKINGS.into(), rows));
-    }
-    let path = example.critical_path.iter();
-    let path = path
-        .map(|piece| (usize::try_from(piece.span).unwrap_or(usize::MAX), piece.offset_ns, piece.duration_ns));
-    Waterfall {
-        whole_ns: example.step.duration_ns,
-        example: at,
-        lanes,
-        bars,
-        batches,
-        path: path.collect(),
-        title: format!(
-            "{}, {} of {} spans",
-            title(report, example),
-            example.spans.len(),
-            example.spans_in_step
-        ),
-    }
 }

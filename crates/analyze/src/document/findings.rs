@@ -13,7 +13,7 @@ const DETAILED: usize = 10;
 /// Notes shown where there is little room.
 const NOTES: usize = 8;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if !report.has_run() {
         return;
     }

@@ -2,26 +2,19 @@
 
 use super::cell::{Unit, bytes, change, code, count, float, keyed, keyed_line, number};
 use super::names::word;
-use super::plot::{BYTES, Bucket, Drawing, Line, Plot, buckets, buckets_of_each, buckets_within};
-use super::series::{held_series, numbers, series, steps_shown, together};
-use super::{Cell, Document, Shown, Tone, cells, palette};
-use crate::accumulate::saturate::saturate_signed;
-use crate::report::units::{bytes as bytes_words, signed_bytes};
+use super::plot::Plot;
+use super::series::{held_series, series, together};
+use super::{Cell, Document, Shown, cells, palette};
 use crate::report::{Memory, Report};
-use crate::summary::{
-    Gauge, RetainedFigures, RetainedPoint, RetainedSeries, SeriesPoint, StepSeries, TrendPair,
-};
+use crate::summary::{Gauge, RetainedFigures, RetainedPoint, RetainedSeries, SeriesPoint, StepSeries};
 
-/// Processes shown on a terminal.
+/// Processes shown briefly.
 const PROCESSES: usize = 8;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     let memory = report.memory.as_ref();
-    if doc.is(Shown::TEXT) {
-        return memory.map_or((), |memory| lines(memory, doc));
-    }
     // A run without steps could have had none.
-    if memory.is_none() && (!report.has_steps() || doc.is(Shown::MD)) {
+    if memory.is_none() && (!report.has_steps() || doc.is(Shown::BRIEF)) {
         return;
     }
     doc.part("memory", "Memory", "Memory");
@@ -29,8 +22,14 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
         plots(report, doc);
     }
     let Some(memory) = memory else { return doc.say(Shown::HTML, "Nothing about memory was recorded.") };
-    doc.heading(Shown::MD, "Memory at the ends of steps");
+    doc.heading(Shown::BRIEF, "Memory at the ends of steps");
     trends(memory, doc);
+    if memory.live.is_none() && memory.processes.iter().all(|process| process.live_max_bytes.is_none()) {
+        doc.say(
+            Shown::ALL,
+            "Live memory is not recorded: install `stepscope::Alloc` as the global allocator.",
+        );
+    }
     if doc.is(Shown::HTML) {
         held_table(memory, doc);
     }
@@ -43,34 +42,33 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
 }
 
 fn trends(memory: &Memory, doc: &mut Document) {
-    let is_page = doc.is(Shown::HTML);
     let kinds = [("live", "Live", &memory.live), ("rss", "Resident", &memory.rss)];
     let rows = kinds.into_iter().filter_map(|(name, title, pair)| Some((name, title, pair.as_ref()?)));
-    doc.table(Shown::TABLES, "Memory at the ends of steps", rows)
+    doc.table(Shown::ALL, "Memory at the ends of steps", rows)
         .at(|(name, ..)| format!("memory/{name}"))
-        .column(Shown::TABLES, "Memory", "", |(_, title, _)| match is_page {
-            true => (*title).into(),
-            false => title.to_lowercase().into(),
-        })
-        .column(Shown::TABLES, ">First", "first_bytes", |(.., pair)| bytes(pair.first_bytes))
-        .column(Shown::TABLES, ">Last", "last_bytes", |(.., pair)| bytes(pair.last_bytes))
-        .column(Shown::TABLES, ">Most", "max_bytes", |(.., pair)| bytes(pair.max_bytes))
-        .column(Shown::TABLES, ">A step|Growth a step", "whole/slope_per_step", |(.., pair)| {
+        .column(Shown::ALL, "Memory", "", |(_, title, _)| (*title).into())
+        .column(Shown::ALL, ">First", "first_bytes", |(.., pair)| bytes(pair.first_bytes))
+        .column(Shown::ALL, ">Last", "last_bytes", |(.., pair)| bytes(pair.last_bytes))
+        .column(Shown::ALL, ">Most", "max_bytes", |(.., pair)| bytes(pair.max_bytes))
+        .column(Shown::ALL, ">A step|Growth a step", "whole/slope_per_step", |(.., pair)| {
             float(pair.whole.map(|trend| trend.slope_per_step), Unit::BytesChange)
         })
         .end();
 }
 
 fn processes(memory: &Memory, doc: &mut Document) {
-    doc.table(Shown::TABLES, "Memory of the processes", memory.processes.iter().enumerate())
+    let all = memory.processes.len();
+    let most = if doc.is(Shown::BRIEF) { PROCESSES } else { all };
+    doc.table(Shown::ALL, "Memory of the processes", memory.processes.iter().take(most).enumerate())
         .at(|(at, _)| format!("memory/processes/{at}"))
-        .column(Shown::TABLES, ">Rank", "rank", |(_, row)| number(row.rank))
-        .column(Shown::TABLES, "Host", "", |(_, row)| code(&row.host))
+        .column(Shown::ALL, ">Rank", "rank", |(_, row)| number(row.rank))
+        .column(Shown::ALL, "Host", "", |(_, row)| code(&row.host))
         .column(Shown::HTML, ">Resident at last", "rss_last_bytes", |(_, row)| bytes(row.rss_last_bytes))
-        .column(Shown::TABLES, ">Resident at most", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
+        .column(Shown::ALL, ">Resident at most", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
         .column(Shown::HTML, ">Live at last", "live_last_bytes", |(_, row)| bytes(row.live_last_bytes))
-        .column(Shown::TABLES, ">Live at most", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
+        .column(Shown::ALL, ">Live at most", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
         .end();
+    doc.more(Shown::BRIEF, all, most, ("process", "processes"));
 }
 
 /// Ends and extremes of what sections hold.
@@ -115,75 +113,20 @@ fn leaks(report: &Report, doc: &mut Document) {
         .end();
 }
 
-/// What a terminal shows.
-fn lines(memory: &Memory, doc: &mut Document) {
-    let at_steps = memory.live.is_some() || memory.rss.is_some();
-    doc.heading(Shown::TEXT, if at_steps { "Memory (at the ends of steps)" } else { "Memory" });
-    let is_live_known = memory.processes.iter().any(|process| process.live_max_bytes.is_some());
-    for (name, pair) in [("live", &memory.live), ("resident", &memory.rss)] {
-        let lead = format!("  {name:<9} ");
-        match pair {
-            Some(pair) => doc.lead(Shown::TEXT, Tone::Plain, &lead, line(pair)),
-            None if name == "live" && !is_live_known => {
-                let text = "not recorded: install `stepscope::Alloc` as the global allocator";
-                doc.lead(Shown::TEXT, Tone::Dim, &lead, text);
-            }
-            None => {}
-        }
-    }
-    for process in memory.processes.iter().take(PROCESSES) {
-        let parts: Vec<String> = [("resident", process.rss_max_bytes), ("live", process.live_max_bytes)]
-            .into_iter()
-            .filter_map(|(name, size)| Some(format!("{name} at most {}", bytes_words(size?))))
-            .collect();
-        let who = process.rank.map_or_else(|| "process".into(), |rank| format!("rank {rank}"));
-        if !parts.is_empty() {
-            doc.lead(Shown::TEXT, Tone::Plain, &format!("  {who:<9} "), parts.join(", "));
-        }
-    }
-    doc.more(Shown::TEXT, memory.processes.len(), PROCESSES, ("process", "processes"));
-}
-
-fn line(pair: &TrendPair) -> String {
-    let change = saturate_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
-    let mut text = format!(
-        "{} at first, {} at last ({}), {} at most",
-        bytes_words(pair.first_bytes),
-        bytes_words(pair.last_bytes),
-        signed_bytes(change),
-        bytes_words(pair.max_bytes)
-    );
-    if let Some(trend) = pair.whole.filter(|trend| trend.slope_per_step.abs() >= 0.5 && trend.is_clear()) {
-        text.push_str(&format!("; {} a step", signed_bytes(trend.slope_per_step.round() as i64)));
-    }
-    text
-}
-
 fn plots(report: &Report, doc: &mut Document) {
     let Some((at, series)) = series(report) else { return };
-    let width = numbers(series.shift, &series.points, |point| point.step);
-    let line = |label: &str, class: &str, gauge: fn(&SeriesPoint) -> Option<Gauge>| {
-        let points: Vec<(Bucket, u64)> = series
-            .points
-            .iter()
-            .filter_map(|point| {
-                let gauge = gauge(point)?;
-                let values = [gauge.min, gauge.mean, gauge.max].map(|bytes| bytes as f64);
-                Some((Bucket::of(point.step, width, values), gauge.count))
-            })
-            .collect();
-        Line { label: label.into(), class: class.into(), buckets: buckets(&points) }
-    };
-    let mut lines = vec![
-        line("Resident", palette::RESIDENT, |point| point.rss_bytes),
-        line("Live", palette::LIVE, |point| point.live_bytes),
+    let is_known =
+        |gauge: fn(&SeriesPoint) -> Option<Gauge>| series.points.iter().any(|point| gauge(point).is_some());
+    let figures = [
+        ("Resident", palette::RESIDENT, is_known(|point| point.rss_bytes)),
+        ("Live", palette::LIVE, is_known(|point| point.live_bytes)),
     ];
-    lines.retain(|line| !line.buckets.is_empty());
-    if !lines.is_empty() {
-        let keys = lines.iter().map(|line| keyed(line.class.clone(), line.label.clone()));
+    let keys = figures.into_iter().filter(|(.., is_known)| *is_known);
+    let keys: Vec<Cell> = keys.map(|(label, class, _)| keyed(class, label)).collect();
+    if !keys.is_empty() {
         doc.plot(Plot {
-            id: "plot-memory".into(),
-            data: "memory".into(),
+            id: "memory".into(),
+            title: "Memory at the ends of steps, over step numbers".into(),
             heading: "At the ends of steps".into(),
             caption: cells![
                 "Memory at the ends of steps: ",
@@ -191,13 +134,6 @@ fn plots(report: &Report, doc: &mut Document) {
                 ". Live is what the program allocated and did not free; resident is what the system gave it.",
                 peak(at, series)
             ],
-            drawing: Drawing::Bands {
-                title: "Memory at the ends of steps, over step numbers".into(),
-                steps: steps_shown(report),
-                lines,
-                scale: BYTES,
-                marks: None,
-            },
         });
     } else if report.memory.is_some() {
         doc.say(Shown::HTML, "No step says how much memory there was.");
@@ -254,19 +190,8 @@ pub(crate) fn held_lines(held: &RetainedSeries) -> Vec<(String, String, Vec<i64>
 }
 
 fn held_plot(report: &Report, held: &RetainedSeries) -> Plot {
-    let lines = held_lines(held);
-    let width = numbers(held.shift, &held.points, |point| point.step);
-    let each = buckets_of_each(lines.len());
-    let lines: Vec<Line> = lines
-        .into_iter()
-        .map(|(label, class, bytes)| {
-            let points = held.points.iter().zip(bytes);
-            let points = points.map(|(point, bytes)| (Bucket::of(point.step, width, [bytes as f64; 3]), 1));
-            Line { label, class, buckets: buckets_within(each, &points.collect::<Vec<_>>()) }
-        })
-        .collect();
-    let keys = lines.iter().rev();
-    let keys = keys.map(|line| keyed_line(line.class.clone(), Cell::Slashes(line.label.clone())));
+    let keys = held_lines(held).into_iter().rev();
+    let keys = keys.map(|(label, class, _)| keyed_line(class, Cell::Slashes(label)));
     let mut caption = vec![
         "Memory that sections hold: allocated by them and not freed by them since the run began. ".into(),
         Cell::joined(keys, ", "),
@@ -284,14 +209,9 @@ fn held_plot(report: &Report, held: &RetainedSeries) -> Plot {
     }
     caption.push(together(held.shift).into());
     Plot {
-        id: "plot-held".into(),
-        data: "held".into(),
+        id: "held".into(),
+        title: "Memory that sections hold, over step numbers".into(),
         heading: "Held by sections".into(),
         caption: Cell::Row(caption),
-        drawing: Drawing::Changes {
-            title: "Memory that sections hold, over step numbers".into(),
-            steps: steps_shown(report),
-            lines,
-        },
     }
 }

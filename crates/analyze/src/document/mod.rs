@@ -33,7 +33,7 @@ pub(crate) use block::{Block, Column, FindingBlock, Kind, Paragraph, Row, Table,
 pub(crate) use cell::cells;
 pub(crate) use cell::{Cell, Figure, Unit};
 pub(crate) use palette::Palette;
-pub(crate) use plot::*;
+pub(crate) use plot::{Plot, Stack};
 pub(crate) use shown::Shown;
 
 use crate::report::Report;
@@ -43,27 +43,27 @@ type Part = fn(&Report, &mut Document);
 
 /// Everything that is said, in its order, and where. What stands elsewhere in another format has two lines.
 const PARTS: &[(Shown, Part)] = &[
-    (Shown::ALL, overview::tell),
-    (Shown::TEXT, phases::tell),
-    (Shown::TEXT, critical_path::tell),
-    (Shown::ALL, findings::tell),
-    (Shown::TABLES, phases::tell),
+    (Shown::ALL, overview::fill),
+    (Shown::TEXT, phases::fill),
+    (Shown::TEXT, critical_path::fill),
+    (Shown::ALL, findings::fill),
+    (Shown::TABLES, phases::fill),
     (Shown::HTML, steps::over_steps),
-    (Shown::HTML, distribution::tell),
-    (Shown::HTML, waiting::tell),
+    (Shown::HTML, distribution::fill),
+    (Shown::HTML, waiting::fill),
     (Shown::HTML, steps::slowest),
-    (Shown::TABLES, critical_path::tell),
-    (Shown::HTML, examples::tell),
-    (Shown::ALL, sections::tell),
-    (Shown::BRIEF, changes::tell),
-    (Shown::BRIEF, periods::tell),
+    (Shown::TABLES, critical_path::fill),
+    (Shown::HTML, examples::fill),
+    (Shown::ALL, sections::fill),
+    (Shown::BRIEF, changes::fill),
+    (Shown::BRIEF, periods::fill),
     (Shown::BRIEF, steps::slowest),
-    (Shown::HTML, memory::tell),
-    (Shown::HTML, values::tell),
-    (Shown::ALL, loaders::tell),
-    (Shown::BRIEF, memory::tell),
-    (Shown::HTML, ranks::tell),
-    (Shown::ALL, recording::tell),
+    (Shown::HTML, memory::fill),
+    (Shown::HTML, values::fill),
+    (Shown::ALL, loaders::fill),
+    (Shown::BRIEF, memory::fill),
+    (Shown::HTML, ranks::fill),
+    (Shown::ALL, recording::fill),
     (Shown::HTML, findings::rules),
     (Shown::TEXT, recording::hints),
 ];
@@ -94,8 +94,8 @@ impl Document {
             verdict: (overview::tone(report), report.summary.verdict.clone()),
             blocks: Vec::new(),
         };
-        for (_, tell) in PARTS.iter().filter(|(place, _)| place.has(shown)) {
-            tell(report, &mut document);
+        for (_, fill) in PARTS.iter().filter(|(place, _)| place.has(shown)) {
+            fill(report, &mut document);
         }
         document
     }
@@ -163,10 +163,5 @@ impl Document {
         fill(self);
         let blocks = std::mem::replace(&mut self.blocks, outside);
         self.blocks.push(Block::Details { id, summary: summary.into(), blocks });
-    }
-
-    /// A drawing.
-    pub(crate) fn plot(&mut self, plot: Plot) {
-        self.add(Shown::HTML, || Block::Plot(Box::new(plot)));
     }
 }

@@ -1,7 +1,5 @@
 //! What run it is, its steps, their times and throughput.
 
-use stepscope_core::Mode;
-
 use super::cell::{UNKNOWN, code, count, float, ns, number, share};
 use super::{Cell, Document, Shown, Tone, Unit, cells, findings, recording};
 use crate::loaders::InputVerdict;
@@ -21,15 +19,12 @@ pub(super) fn tone(report: &Report) -> Tone {
     }
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if !report.has_run() {
         return;
     }
-    if doc.is(Shown::TEXT) {
-        return lines(report, doc);
-    }
     doc.part("run", "", "The run");
-    let facts = if doc.is(Shown::MD) { brief(report) } else { facts(report) };
+    let facts = if doc.is(Shown::BRIEF) { brief(report) } else { facts(report) };
     doc.blocks.push(super::Block::Facts(facts));
     modes(report, doc);
     if let Some(text) = coverage::read(&report.summary.coverage) {
@@ -88,42 +83,27 @@ fn facts(report: &Report) -> Vec<(Cell, Cell)> {
     facts.into_iter().map(|(title, cell)| (title.into(), cell)).collect()
 }
 
-/// Facts of a comment.
+/// Facts where there is little room: a line each.
 fn brief(report: &Report) -> Vec<(Cell, Cell)> {
-    let (run, summary) = (&report.run, &report.summary);
-    let mut who = vec![run.id.as_deref().map_or_else(|| report.run_name().into(), code)];
-    if run.attempt > 0 {
-        who.push(format!("attempt {}", run.attempt).into());
-    }
-    who.extend(run.service.as_deref().filter(|service| Some(*service) != run.id.as_deref()).map(code));
-    who.extend(run.host.as_deref().map(|host| match run.hosts.len() {
-        0 | 1 => cells!["on ", code(host)],
-        hosts => format!("on {hosts} hosts").into(),
-    }));
-    let mut facts: Vec<(&str, Cell)> = vec![("Run", Cell::joined(who, ", "))];
-    if let Some(mode) = summary.mode {
-        let steps = cells![count(summary.steps), format!(" ({mode}){}", of_all_ranks(run))];
-        facts.push(("Steps", steps));
-        facts.extend(coverage::read(&summary.coverage).map(|text| ("Read", text.into())));
-        facts.push(("Warm-up steps, left out", count(summary.warmup_steps)));
-    }
-    facts.push(("Ranks", count(run.ranks)));
-    facts.extend(run.elapsed_ns.map(|elapsed_ns| ("Elapsed", ns(elapsed_ns))));
-    facts.push(("Finished cleanly", recording::finished_cleanly(run).into()));
-    facts.extend(step_time(report).map(|text| ("Step time", Cell::Raw(text))));
-    let done = &summary.throughput;
-    let rates = [
-        ("samples", done.samples_per_second),
-        ("tokens", done.tokens_per_second),
-        ("steps", done.steps_per_second),
+    let summary = &report.summary;
+    let is_partly_read = summary.coverage.partly_read().is_some();
+    let mut lines = vec![
+        ("Run", who(report)),
+        ("Steps", what(report)),
+        ("Step time", step_time(report).into_iter().collect()),
+        ("Throughput", throughput(&summary.throughput, report.run.ranks, is_partly_read)),
     ];
-    let mut parts: Vec<String> =
-        rates.iter().filter_map(|(name, per_second)| per_second.map(|value| rate(value, name))).collect();
-    parts.extend(transfer(done));
-    if !parts.is_empty() {
-        facts.push(("Throughput", parts.join(", ").into()));
+    for other in report.detailed_metrics.modes.iter().filter(|row| Some(row.mode.as_str()) != summary.mode) {
+        let stats = &other.steady;
+        let shown = [("p50", stats.p50), ("p95", stats.p95), ("longest", stats.max)];
+        let read = if is_partly_read { " read" } else { "" };
+        let steps = things(stats.count, "step", "steps");
+        let mut parts = vec![format!("{steps}{read}{}", warmup(other.warmup.steps))];
+        parts.extend(shown.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))));
+        lines.push((other.mode.as_str(), parts));
     }
-    facts.into_iter().map(|(title, cell)| (title.into(), cell)).collect()
+    lines.retain(|(_, parts)| !parts.is_empty());
+    lines.into_iter().map(|(title, parts)| (title.into(), Cell::Plain(parts.join(", ")))).collect()
 }
 
 /// The modes with their places, and each one's share of the time of all steps after warm-up; none where there is one mode.
@@ -150,31 +130,6 @@ fn modes(report: &Report, doc: &mut Document) {
         .column(Shown::TABLES, ">Time", "steady_ns", |(_, mode, _)| ns(mode.steady_ns))
         .column(Shown::TABLES, ">Share", "", |(.., share)| Cell::Raw(percent(*share)))
         .end();
-}
-
-/// The head of a terminal.
-fn lines(report: &Report, doc: &mut Document) {
-    let summary = &report.summary;
-    let is_partly_read = summary.coverage.partly_read().is_some();
-    doc.line(Tone::Plain, "");
-    let mut line = |lead: &str, parts: Vec<String>| {
-        if !parts.is_empty() {
-            doc.lead(Shown::TEXT, Tone::Plain, &format!("{lead:<12}"), Cell::Plain(parts.join(", ")));
-        }
-    };
-    line("Run", who(report));
-    line("", what(report));
-    line("Step time", step_time(report).into_iter().collect());
-    line("Throughput", throughput(&summary.throughput, report.run.ranks, is_partly_read));
-    for other in report.detailed_metrics.modes.iter().filter(|row| Some(row.mode.as_str()) != summary.mode) {
-        let stats = &other.steady;
-        let shown = [("p50", stats.p50), ("p95", stats.p95), ("longest", stats.max)];
-        let read = if is_partly_read { " read" } else { "" };
-        let steps = things(stats.count, "step", "steps");
-        let mut parts = vec![format!("{steps}{read}{}", warmup(other.warmup.steps))];
-        parts.extend(shown.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))));
-        line(Mode::as_str(other.mode), parts);
-    }
 }
 
 fn who(report: &Report) -> Vec<String> {
@@ -259,10 +214,6 @@ fn mad(time: &Stats) -> Option<String> {
     time.mad.map(duration).or_else(below)
 }
 
-fn transfer(done: &Throughput) -> Option<String> {
-    done.bytes_per_second.filter(|rate| rate.is_finite() && *rate >= 0.0).map(byte_rate)
-}
-
 /// Rates by the clock are those of the steps read, so they are lower bounds where others were done meanwhile.
 fn throughput(done: &Throughput, ranks: u64, is_bound: bool) -> Vec<String> {
     let mut parts = Vec::new();
@@ -283,7 +234,8 @@ fn throughput(done: &Throughput, ranks: u64, is_bound: bool) -> Vec<String> {
             None => parts.extend(inside),
         }
     }
-    parts.extend(transfer(done).map(|rate| format!("{bound}{rate}")));
+    let bytes = done.bytes_per_second.filter(|rate| rate.is_finite() && *rate >= 0.0);
+    parts.extend(bytes.map(|rate| format!("{bound}{}", byte_rate(rate))));
     parts.extend(done.steps_per_second.map(|per_second| format!("{bound}{}", rate(per_second, "steps"))));
     parts
 }

@@ -26,8 +26,6 @@ pub(crate) const LIVE: &str = "s2";
 /// What all sections hold, and what those do that are not told apart.
 pub(crate) const HELD: &str = "all";
 pub(crate) const HELD_OTHER: &str = "plain";
-/// Values of the user's own.
-pub(crate) const VALUE: &str = "s3";
 
 /// Which class each phase of a report is of.
 pub(crate) struct Palette<'a> {

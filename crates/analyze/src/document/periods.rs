@@ -68,11 +68,10 @@ fn most(report: &Report, steps: &PeriodicSteps, period: &StepPeriod) -> String {
     }
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     let Some((at, periodic)) = shown(report) else { return };
-    doc.heading(Shown::TEXT, "Periodic steps (no outliers)");
-    doc.heading(Shown::MD, "Periodic steps");
-    for (_, period, median_ns) in told(periodic).filter(|_| doc.is(Shown::TEXT)).collect::<Vec<_>>() {
+    doc.heading(Shown::BRIEF, "Periodic steps (no outliers)");
+    for (_, period, median_ns) in told(periodic).filter(|_| doc.is(Shown::BRIEF)).collect::<Vec<_>>() {
         let mut text = format!(
             "{} is {}: {} instead of {}, {}, from step {} on",
             every_step(period.every),
@@ -86,26 +85,22 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
         if !most.is_empty() {
             text.push_str(&format!("; most of it: {most}"));
         }
-        doc.say(Shown::TEXT, format!("{text}; what they take more is {}", cost(periodic, period)));
+        doc.say(Shown::BRIEF, format!("{text}; what they take more is {}", cost(periodic, period)));
     }
-    table(report, at, periodic, doc);
+    table(at, periodic, doc);
 }
 
-fn table(report: &Report, at: usize, periodic: &PeriodicSteps, doc: &mut Document) {
+fn table(at: usize, periodic: &PeriodicSteps, doc: &mut Document) {
     let of = |n: &usize, name: &str| format!("periods/{n}/{name}");
     let every = |every: u64| figure(Some(every), Unit::Words(every_step(every)));
-    doc.table(Shown::TABLES, "Periodic steps: no outliers, though they take longer", told(periodic))
+    doc.table(Shown::HTML, "Periodic steps: no outliers, though they take longer", told(periodic))
         .at(|_| format!("detailed_metrics/periodic/{at}"))
-        .column(Shown::TABLES, "Which", "", |(n, period, _)| every(period.every).at(of(n, "every")))
+        .column(Shown::HTML, "Which", "", |(n, period, _)| every(period.every).at(of(n, "every")))
         .column(Shown::HTML, ">First", "", |(n, period, _)| count(period.first_step).at(of(n, "first_step")))
-        .column(Shown::TABLES, ">Steps", "", |(n, period, _)| count(period.steps).at(of(n, "steps")))
-        .column(Shown::TABLES, "Are", "", |(.., median_ns)| Cell::Raw(much(periodic, *median_ns)).together())
-        .column(Shown::MD, "Take more", "", |(_, period, _)| Cell::Raw(cost(periodic, period)))
-        .column(Shown::TABLES, ">Median", "", |(n, _, median_ns)| ns(*median_ns).at(of(n, "median_ns")))
-        .column(Shown::TABLES, ">Usual step", "", |_| ns(periodic.usual.p50).at("usual/p50"))
-        .column(Shown::MD, "Phase that takes most of it", "", |(_, period, _)| {
-            most(report, periodic, period).into()
-        })
+        .column(Shown::HTML, ">Steps", "", |(n, period, _)| count(period.steps).at(of(n, "steps")))
+        .column(Shown::HTML, "Are", "", |(.., median_ns)| Cell::Raw(much(periodic, *median_ns)).together())
+        .column(Shown::HTML, ">Median", "", |(n, _, median_ns)| ns(*median_ns).at(of(n, "median_ns")))
+        .column(Shown::HTML, ">Usual step", "", |_| ns(periodic.usual.p50).at("usual/p50"))
         .column(Shown::HTML, "Phase that takes most of it", "", |(_, period, _)| match &period.cause {
             Some(cause) => cause.phase.as_ref().map_or("(no phase)".into(), |phase| code(phase.as_str())),
             None => "not known".into(),

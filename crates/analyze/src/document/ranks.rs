@@ -16,7 +16,7 @@ use crate::summary::InstanceRow;
 const RANKS: usize = 64;
 const PHASES: usize = 6;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if report.ranks.is_empty() {
         return;
     }
@@ -72,7 +72,7 @@ fn phases(report: &Report, doc: &mut Document) {
         });
     for phase in phases.iter().take(PHASES) {
         let title = keyed(palette.class(phase), code(phase));
-        let column = Column { title, kind: Kind::Figures, at: "", width: 0 };
+        let column = Column { title, kind: Kind::Figures, at: "" };
         table = table.add(Shown::HTML, column, |(_, row)| cell(row, phase));
     }
     table.end();

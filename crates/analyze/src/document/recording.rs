@@ -3,14 +3,14 @@
 use stepscope_core::LossReason;
 use stepscope_model::ReadIssue;
 
-use super::cell::{UNKNOWN, bytes, code, code_or, count};
+use super::cell::{bytes, code_or, count};
 use super::names::word;
 use super::{Block, Cell, Document, Shown, Tone, cells};
 use crate::report::units::{count as count_words, things};
 use crate::report::{Dropped, Input, Report, Run};
 use crate::summary::{Limit, RunIdentity};
 
-/// Read issues shown where there is little room, and differences, of a comment and on a terminal.
+/// Read issues and differences shown where there is little room.
 const ISSUES: usize = 8;
 
 /// That figures end before the run did; absent where it finished cleanly, and for foreign input.
@@ -43,43 +43,35 @@ fn name(limit: &Limit) -> String {
     value.get("limit").and_then(|name| name.as_str()).unwrap_or("unknown").replace('_', " ")
 }
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     doc.part("recording", "Recording", "Recording");
     doc.heading(Shown::BRIEF, "Recording");
-    match doc.is(Shown::TEXT) {
-        true => lines(report, doc),
-        false => tables(report, doc),
+    match doc.is(Shown::HTML) {
+        true => tables(report, doc),
+        false => lines(report, doc),
     }
+    let tool = &report.tool;
+    doc.add(Shown::MD, || Block::Small(format!("{} {}", tool.name, tool.version)));
 }
 
 fn tables(report: &Report, doc: &mut Document) {
-    let is_page = doc.is(Shown::HTML);
     numbers(report, doc);
     if let Some(text) = unended(report) {
-        doc.say(Shown::TABLES, text);
+        doc.say(Shown::HTML, text);
     }
-    let kind = |row: &Dropped| code_or(row.reason, if is_page { "not known".into() } else { UNKNOWN });
-    let none = || if is_page { Cell::Empty } else { UNKNOWN };
-    doc.table(Shown::TABLES, "Losses", report.losses.dropped.iter().enumerate())
+    let kind = |row: &Dropped| code_or(row.reason, "not known".into());
+    doc.table(Shown::HTML, "Losses", report.losses.dropped.iter().enumerate())
         .at(|(at, _)| format!("losses/dropped/{at}"))
-        .column(Shown::MD, ">Lost", "", |(_, row)| count(row.spans))
-        .column(Shown::TABLES, "Reason", "", |(_, row)| kind(row))
+        .column(Shown::HTML, "Reason", "", |(_, row)| kind(row))
         .column(Shown::HTML, ">Spans", "spans", |(_, row)| count(row.spans))
-        .column(Shown::TABLES, "Sink", "", |(_, row)| code_or(row.sink.as_deref(), none()))
-        .column(Shown::MD, "In this input", "", |(_, row)| {
-            if row.is_missing_here { "lacking" } else { "perhaps" }.into()
-        })
-        .column(Shown::HTML, "Lacking here", "", |(_, row)| {
+        .column(Shown::HTML, "Sink", "", |(_, row)| code_or(row.sink.as_deref(), Cell::Empty))
+        .column(Shown::HTML, "Missing here", "", |(_, row)| {
             if row.is_missing_here { "yes" } else { "perhaps not" }.into()
         })
-        .column(Shown::MD, "What to do", "", |(_, row)| row.advice.map_or(UNKNOWN, Cell::from))
         .column(Shown::HTML, "~What to do", "", |(_, row)| row.advice.unwrap_or_default().into())
         .end();
     issues(report, doc);
     let limits = &report.detailed_metrics.limits;
-    for limit in limits {
-        doc.say(Shown::MD, cells!["Limit reached: ", name(limit)]);
-    }
     doc.table(Shown::HTML, "Bounds of the analysis that were reached", limits)
         .column(Shown::HTML, "Bound", "", |limit| name(limit).into())
         .end();
@@ -90,68 +82,48 @@ fn tables(report: &Report, doc: &mut Document) {
         .column(Shown::HTML, ">Size", "bytes", |(_, input)| bytes(input.bytes))
         .column(Shown::HTML, ">Spans", "spans", |(_, input)| count(input.spans))
         .end();
-    let tool = &report.tool;
-    doc.add(Shown::MD, || Block::Small(format!("{} {}", tool.name, tool.version)));
 }
 
 fn numbers(report: &Report, doc: &mut Document) {
     let (run, losses) = (&report.run, &report.losses);
-    let lost = losses.emitted.map(|_| losses.lost);
     let rows = [
-        (Shown::TABLES, "Spans read", "run/spans", Some(run.spans)),
-        (Shown::TABLES, "Traces read", "run/traces", Some(run.traces)),
-        (Shown::TABLES, "Spans recorded", "losses/emitted", losses.emitted),
-        (Shown::TABLES, "Spans not in this input", "losses/absent", losses.absent),
-        (Shown::MD, "Spans lost that it lacks", "", lost),
-        (
-            Shown::HTML,
-            "Spans lost on the way to any sink",
-            "losses/dropped_total",
-            Some(losses.dropped_total),
-        ),
-        (Shown::TABLES, "Traces not complete", "losses/incomplete_traces", Some(losses.incomplete_traces)),
-        (Shown::TABLES, "Spans missing from them", "losses/missing_spans", Some(losses.missing_spans)),
-        (Shown::TABLES, "Spans with errors", "run/errors", Some(run.errors)),
+        ("Spans read", "run/spans", Some(run.spans)),
+        ("Traces read", "run/traces", Some(run.traces)),
+        ("Spans recorded", "losses/emitted", losses.emitted),
+        ("Spans not in this input", "losses/absent", losses.absent),
+        ("Spans lost on the way to any sink", "losses/dropped_total", Some(losses.dropped_total)),
+        ("Traces not complete", "losses/incomplete_traces", Some(losses.incomplete_traces)),
+        ("Spans missing from them", "losses/missing_spans", Some(losses.missing_spans)),
+        ("Spans with errors", "run/errors", Some(run.errors)),
     ];
-    let rows: Vec<_> = rows.into_iter().filter(|(shown, ..)| doc.is(*shown)).collect();
-    doc.table(Shown::TABLES, "Spans and traces", rows)
-        .column(Shown::MD, "", "", |(_, name, ..)| (*name).into())
-        .column(Shown::HTML, "What", "", |(_, name, ..)| (*name).into())
-        .column(Shown::MD, ">", "", |(.., number)| count(*number))
-        .column(Shown::HTML, ">Number", "", |(_, _, place, number)| count(*number).at(*place))
+    doc.table(Shown::HTML, "Spans and traces", rows)
+        .column(Shown::HTML, "What", "", |(name, ..)| (*name).into())
+        .column(Shown::HTML, ">Number", "", |(_, place, number)| count(*number).at(*place))
         .end();
 }
 
 fn issues(report: &Report, doc: &mut Document) {
     let issues = &report.read_issues;
-    let is_page = doc.is(Shown::HTML);
-    let most = if is_page { issues.len() } else { ISSUES };
     let offset = |issue: &ReadIssue| {
         let is_unpacked = issue.offset.is_some() && is_unpacked(report, &issue.file);
         cells![count(issue.offset).at("offset"), if is_unpacked { " unpacked" } else { "" }]
     };
     let kind = |issue: &ReadIssue| word(&issue.kind);
-    doc.table(Shown::TABLES, "Issues of the input", issues.iter().take(most).enumerate())
+    doc.table(Shown::HTML, "Issues of the input", issues.iter().enumerate())
         .at(|(at, _)| format!("read_issues/{at}"))
-        .column(Shown::MD, "File", "", |(_, issue)| {
-            code_or(Some(issue.file.as_str()).filter(|file| !file.is_empty()), UNKNOWN)
-        })
         .column(Shown::HTML, "File", "", |(_, issue)| Cell::Path(issue.file.clone()))
         .column(Shown::HTML, "Kind", "", |(_, issue)| kind(issue).replace('_', " ").into())
-        .column(Shown::TABLES, ">At byte", "", |(_, issue)| offset(issue))
-        .column(Shown::TABLES, ">Times", "count", |(_, issue)| count(issue.count))
-        .column(Shown::MD, "Kind", "", |(_, issue)| code(&kind(issue)))
-        .column(Shown::MD, "Issue", "", |(_, issue)| issue.reason.as_str().into())
+        .column(Shown::HTML, ">At byte", "", |(_, issue)| offset(issue))
+        .column(Shown::HTML, ">Times", "count", |(_, issue)| count(issue.count))
         .column(Shown::HTML, "~What it means", "", |(_, issue)| issue.reason.as_str().into())
         .end();
-    doc.more(Shown::MD, issues.len(), ISSUES, ("", "issues of the input"));
 }
 
-/// What a terminal shows.
+/// What is said where there is little room.
 fn lines(report: &Report, doc: &mut Document) {
-    doc.say(Shown::TEXT, read(report).join(", "));
+    doc.say(Shown::BRIEF, read(report).join(", "));
     if let Some(text) = unended(report) {
-        doc.lead(Shown::TEXT, Tone::Notice, "  ", text);
+        doc.lead(Shown::BRIEF, Tone::Notice, "  ", text);
     }
     for row in &report.losses.dropped {
         let sink = row.sink.as_ref().map_or(String::new(), |sink| format!(" ({sink})"));
@@ -163,10 +135,10 @@ fn lines(report: &Report, doc: &mut Document) {
         };
         let reason = row.reason.unwrap_or("for an unknown reason");
         let advice = row.advice.unwrap_or("");
-        doc.lead(Shown::TEXT, tone, lead, format!("{} {reason}{sink}. {advice}", count_words(row.spans)));
+        doc.lead(Shown::BRIEF, tone, lead, format!("{} {reason}{sink}. {advice}", count_words(row.spans)));
     }
     let mut notice = |lead: &str, text: String| {
-        doc.lead(Shown::TEXT, Tone::Notice, lead, Cell::Plain(text));
+        doc.lead(Shown::BRIEF, Tone::Notice, lead, Cell::Plain(text));
     };
     for issue in report.read_issues.iter().take(ISSUES) {
         let place = match (issue.file.is_empty(), issue.offset) {
@@ -182,9 +154,9 @@ fn lines(report: &Report, doc: &mut Document) {
         notice("  input: ", format!("{place}{}{times}", issue.reason));
     }
     let issues = report.read_issues.len();
-    doc.more(Shown::TEXT, issues, ISSUES, ("issue of the input", "issues of the input"));
+    doc.more(Shown::BRIEF, issues, ISSUES, ("issue of the input", "issues of the input"));
     for limit in &report.detailed_metrics.limits {
-        doc.lead(Shown::TEXT, Tone::Notice, "  limit reached: ", name(limit));
+        doc.lead(Shown::BRIEF, Tone::Notice, "  limit reached: ", name(limit));
     }
 }
 

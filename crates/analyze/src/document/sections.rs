@@ -9,7 +9,7 @@ use stepscope_core::Mode;
 
 use super::cell::{bytes, code_or, count, ns, path, share};
 use super::names::{named_path, printable, shortened};
-use super::{Block, Cell, Document, Kind, Row, Shown, Tone};
+use super::{Block, Cell, Document, Row, Shown, Tone};
 use crate::report::Report;
 use crate::report::units::{count as count_words, things};
 use crate::summary::{PhaseName, SectionRow};
@@ -17,7 +17,7 @@ use crate::summary::{PhaseName, SectionRow};
 /// Sections of a comment, and of a page, which reads without scripts; what is beyond is in the data, in a tenth of the space.
 const BRIEF: usize = 20;
 pub(crate) const ROWS: usize = 120;
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     if doc.is(Shown::HTML) && !report.sections.is_empty() {
         flame(report, doc);
         page(report, doc);
@@ -26,16 +26,12 @@ pub(super) fn tell(report: &Report, doc: &mut Document) {
         tree(report, doc);
         brief(report, doc);
     }
-    standing_out::tell(report, doc);
+    standing_out::fill(report, doc);
 }
 
 /// Where the script puts the flame graph. Without scripts the table says the same.
 fn flame(report: &Report, doc: &mut Document) {
     doc.part("flame", "Flame graph", "Flame graph");
-    doc.blocks.push(Block::Graph {
-        id: "flame",
-        without: "The flame graph needs scripts; the table of sections below holds the same figures.",
-    });
     let of_steps = match report.has_steps() {
         true => {
             " It adds up all steps that were read, of every mode and with warm-up: shares can differ from those of the \
@@ -43,14 +39,16 @@ fn flame(report: &Report, doc: &mut Document) {
         }
         false => "",
     };
-    doc.say(
-        Shown::HTML,
-        format!(
-            "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that \
-             ran at the same time as each other share the width of their parent. What is too narrow to be seen is one box \
-             together.{of_steps} The table of sections holds the same in words."
-        ),
+    let caption = format!(
+        "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that ran \
+         at the same time as each other share the width of their parent. What is too narrow to be seen is one box \
+         together.{of_steps} The table of sections holds the same in words."
     );
+    doc.blocks.push(Block::Graph {
+        id: "flame",
+        without: "The flame graph needs scripts; the table of sections below holds the same figures.",
+        caption: caption.into(),
+    });
 }
 
 /// Places of the sections, longest total first.
@@ -158,14 +156,14 @@ fn tree(report: &Report, doc: &mut Document) {
     let shown = rows.len();
     doc.table(Shown::TEXT, "", rows)
         .each(|(_, depth, _), row| row.depth = (*depth).min(8))
-        .text("", Kind::Words, 27, |(.., name)| Cell::Plain(name.clone()))
-        .text("calls", Kind::Figures, 6, |(row, ..)| count(row.stats.count).short())
-        .text("total", Kind::Figures, 7, |(row, ..)| ns(row.stats.total).short())
-        .text("self", Kind::Figures, 7, |(row, ..)| ns(own_ns(row)).short())
-        .text("p50", Kind::Figures, 7, |(row, ..)| ns(row.stats.p50).short())
-        .text("p95", Kind::Figures, 7, |(row, ..)| ns(row.stats.p95).short())
-        .text("share", Kind::Figures, 5, |(row, ..)| share(share_of(row)).short().or_empty())
-        .text("alloc", Kind::Figures, 7, |(row, ..)| alloc(row))
+        .column(Shown::TEXT, "", "", |(.., name)| Cell::Plain(name.clone()))
+        .column(Shown::TEXT, ">calls", "", |(row, ..)| count(row.stats.count).short())
+        .column(Shown::TEXT, ">total", "", |(row, ..)| ns(row.stats.total).short())
+        .column(Shown::TEXT, ">self", "", |(row, ..)| ns(own_ns(row)).short())
+        .column(Shown::TEXT, ">p50", "", |(row, ..)| ns(row.stats.p50).short())
+        .column(Shown::TEXT, ">p95", "", |(row, ..)| ns(row.stats.p95).short())
+        .column(Shown::TEXT, ">share", "", |(row, ..)| share(share_of(row)).short().or_empty())
+        .column(Shown::TEXT, ">alloc", "", |(row, ..)| alloc(row))
         .end();
     doc.more(Shown::TEXT, report.sections.len(), shown, ("with less time", "with less time"));
     doc.line(Tone::Dim, "  share: of the step time, on any thread; alloc: bytes allocated a call");

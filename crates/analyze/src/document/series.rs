@@ -1,13 +1,10 @@
-//! The figures over step numbers that parts of a report draw, and the steps that all of them show.
+//! The figures over step numbers that parts of a report draw.
 
 use std::collections::BTreeSet;
 
-use super::plot::Range;
 use crate::accumulate::step_series;
 use crate::report::Report;
-use crate::summary::{
-    ModeSummary, PhaseName, PhasePoint, PhaseSeries, RetainedSeries, SeriesPoint, StepSeries,
-};
+use crate::summary::{ModeSummary, PhaseName, PhaseSeries, RetainedSeries, StepSeries};
 
 /// The mode of the report, and its place.
 pub(crate) fn primary(report: &Report) -> Option<(usize, &ModeSummary)> {
@@ -19,10 +16,6 @@ pub(crate) fn primary(report: &Report) -> Option<(usize, &ModeSummary)> {
 pub(crate) fn series(report: &Report) -> Option<(usize, &StepSeries)> {
     let mut all = report.detailed_metrics.series.iter().enumerate();
     all.find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode && !row.points.is_empty())
-}
-
-pub(crate) fn mean(point: &SeriesPoint) -> f64 {
-    point.duration_sum_ns as f64 / point.count.max(1) as f64
 }
 
 /// Phases in the order in which they are listed: those of the table of phases, then those of sections, by name.
@@ -50,11 +43,6 @@ pub(crate) fn phase_series(report: &Report) -> Option<(&PhaseSeries, Vec<&str>)>
     Some((series, phases))
 }
 
-/// Exposed time of a phase at a point.
-pub(crate) fn exposed_ns(point: &PhasePoint, phase: &str) -> u64 {
-    point.exposed.iter().find(|time| time.phase.as_str() == phase).map_or(0, |time| time.exposed_ns)
-}
-
 /// What sections hold over the steps.
 pub(crate) fn held_series(report: &Report) -> Option<&RetainedSeries> {
     report.memory.as_ref()?.by_section.as_ref().filter(|held| !held.points.is_empty())
@@ -80,23 +68,4 @@ pub(crate) fn together(shift: u32) -> &'static str {
         return "";
     }
     " There are more epochs than the plot has points: neighbouring ones go together in one."
-}
-
-/// The steps that all plots show, whatever each has figures of: evaluation at the end has step numbers of its own. As
-/// with scripts, where one zoom is that of all plots.
-pub(crate) fn steps_shown(report: &Report) -> Range {
-    let series = series(report).into_iter().flat_map(|(_, series)| &series.points);
-    let phases = phase_series(report).into_iter().flat_map(|(series, _)| &series.points);
-    let held = held_series(report).into_iter().flat_map(|held| &held.points);
-    let values = report.detailed_metrics.values.iter().flat_map(|series| &series.points);
-    let steps = series
-        .map(|point| point.step)
-        .chain(phases.map(|point| point.step))
-        .chain(held.map(|point| point.step))
-        .chain(values.filter(|point| point.mean.is_finite()).map(|point| point.step));
-    steps
-        .fold(None, |ends: Option<Range>, step| {
-            Some(ends.map_or((step, step), |(first, last)| (first.min(step), last.max(step))))
-        })
-        .unwrap_or_default()
 }

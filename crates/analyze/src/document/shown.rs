@@ -15,6 +15,8 @@ impl Shown {
     pub(crate) const MD: Self = Self(2);
     /// A page.
     pub(crate) const HTML: Self = Self(4);
+    /// A terminal and a page.
+    pub(crate) const NO_COMMENT: Self = Self(5);
     /// All but a page.
     pub(crate) const BRIEF: Self = Self(3);
     /// All that have tables as wide as they need to be.

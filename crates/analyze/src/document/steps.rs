@@ -1,10 +1,9 @@
 //! Steps over the run, and the slowest of them.
 
 use super::cell::{code, count, keyed, ns, number};
-use super::palette::STEP;
-use super::plot::{Bucket, DURATION, Drawing, Line, MarkedChange, MarkedPeriod, Marks, Plot, buckets};
-use super::series::{mean, numbers, primary, series, steps_shown, together};
-use super::{Cell, Document, Kind, Shown, cells, changes, periods};
+use super::plot::{MarkedChange, MarkedPeriod, Marks, Plot};
+use super::series::{primary, series, together};
+use super::{Cell, Document, Shown, cells, changes, periods};
 use crate::report::Report;
 use crate::report::units::{count as count_words, duration, every_step};
 use crate::summary::{ChangeKind, Example, ExampleRole, ModeSummary, SlowStep};
@@ -23,20 +22,10 @@ pub(super) fn over_steps(report: &Report, doc: &mut Document) {
     let Some((_, series)) = series(report) else {
         return doc.say(Shown::HTML, "No step has a number, so nothing can be drawn over them.");
     };
-    let width = numbers(series.shift, &series.points, |point| point.step);
-    let points: Vec<(Bucket, u64)> = series
-        .points
-        .iter()
-        .map(|point| {
-            let (min, max) = (point.duration_min_ns as f64, point.duration_max_ns as f64);
-            (Bucket::of(point.step, width, [min, mean(point), max]), point.count)
-        })
-        .collect();
-    let line = Line { label: "Step time".into(), class: STEP.into(), buckets: buckets(&points) };
     let median = report.summary.step_time.as_ref().and_then(|time| time.p50);
     doc.plot(Plot {
-        id: "plot-steps".into(),
-        data: "steps".into(),
+        id: "steps".into(),
+        title: "Step time over step numbers: shortest, mean and longest".into(),
         heading: Cell::Empty,
         caption: cells![
             "Step time over step numbers. The line is the mean, the band reaches from the shortest to the longest step; \
@@ -46,16 +35,9 @@ pub(super) fn over_steps(report: &Report, doc: &mut Document) {
             meaning(report),
             together(series.shift)
         ],
-        drawing: Drawing::Bands {
-            title: "Step time over step numbers: shortest, mean and longest".into(),
-            steps: steps_shown(report),
-            lines: vec![line],
-            scale: DURATION,
-            marks: Some(marks(report)),
-        },
     });
-    changes::tell(report, doc);
-    periods::tell(report, doc);
+    changes::fill(report, doc);
+    periods::fill(report, doc);
 }
 
 /// What stands in the plot of the steps.
@@ -107,7 +89,7 @@ pub(super) fn slowest(report: &Report, doc: &mut Document) {
     doc.part("slowest", "", "Slowest steps");
     doc.heading(Shown::BRIEF, "Slowest steps");
     let most = if is_page { mode.slowest.len() } else { ROWS };
-    let ranks = if report.ranks.len() > 1 { Shown::TEXT } else { Shown::NONE };
+    let ranks = if report.ranks.len() > 1 { Shown::ALL } else { Shown::TABLES };
     let where_ = |step: &SlowStep, part: &dyn Fn((usize, &crate::summary::StepPhase)) -> Cell| {
         let phases = step.phases.iter().enumerate().filter(|(_, part)| part.exposed_ns > 0);
         let phases = phases.take(if is_page { PHASES_OF_PAGE } else { PHASES }).map(part);
@@ -117,10 +99,14 @@ pub(super) fn slowest(report: &Report, doc: &mut Document) {
     let median = mode.steady.p50.filter(|&p50| p50 > 0);
     doc.table(Shown::ALL, "The slowest steps after warm-up", mode.slowest.iter().take(most).enumerate())
         .at(|(n, _)| format!("detailed_metrics/modes/{at}/slowest/{n}"))
-        .column(Shown::TABLES, ">Step", "step", |(_, step)| count(step.step))
-        .column(Shown::TABLES, ">Rank", "rank", |(_, step)| number(step.rank))
-        .column(Shown::TABLES, ">Time", "duration_ns", |(_, step)| ns(step.duration_ns))
-        .column(Shown::MD, "Exposed", "", |(_, step)| {
+        .column(Shown::ALL, ">Step", "step", |(_, step)| count(step.step))
+        .column(ranks, ">Rank", "rank", |(_, step)| number(step.rank))
+        .column(Shown::ALL, ">Time", "duration_ns", |(_, step)| ns(step.duration_ns))
+        .column(Shown::BRIEF, ">x p50", "", |(_, step)| {
+            let ratio = median.map(|p50| step.duration_ns as f64 / p50 as f64);
+            ratio.map_or(super::cell::UNKNOWN, |ratio| Cell::Raw(format!("{ratio:.1}")))
+        })
+        .column(Shown::BRIEF, "Exposed", "", |(_, step)| {
             where_(step, &|(_, part)| cells![code(part.phase.as_str()), " ", ns(part.exposed_ns)])
         })
         .column(Shown::HTML, "~Exposed", "", |(_, step)| {
@@ -131,20 +117,6 @@ pub(super) fn slowest(report: &Report, doc: &mut Document) {
         })
         .column(Shown::HTML, ">No phase", "unattributed_ns", |(_, step)| ns(step.unattributed_ns))
         .column(Shown::TABLES, "Trace", "", |(_, step)| code(&step.trace_id))
-        .text("step", Kind::Figures, 10, |(_, step)| count(step.step))
-        .add(ranks, super::table::head("rank", Kind::Figures, 6), |(_, step)| number(step.rank).or_empty())
-        .text("time", Kind::Figures, 9, |(_, step)| ns(step.duration_ns).short())
-        .text("x p50", Kind::Figures, 7, |(_, step)| {
-            let ratio = median.map(|p50| step.duration_ns as f64 / p50 as f64);
-            ratio.map_or(super::cell::UNKNOWN, |ratio| Cell::Raw(format!("{ratio:.1}")))
-        })
-        .text(" where", Kind::Words, 0, |(_, step)| {
-            let share = |part: &crate::summary::StepPhase| {
-                super::cell::share(part.exposed_ns as f64 / step.duration_ns.max(1) as f64).short()
-            };
-            let parts = where_(step, &|(_, part)| cells![format!("{} ", part.phase), share(part)]);
-            cells![" ", parts]
-        })
         .end();
     traces(report, mode, doc);
 }

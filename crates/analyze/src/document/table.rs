@@ -69,12 +69,7 @@ impl<T> Filling<'_, T> {
         let whole = title.trim_start_matches(['>', '~']);
         let is_page = self.document.is(Shown::HTML);
         let title = Cell::Raw(if is_page { page } else { brief }.unwrap_or(whole).into());
-        self.add(shown, Column { title, kind, at, width: 0 }, cell)
-    }
-
-    /// A column of a terminal: so wide, names set left.
-    pub(crate) fn text(self, title: &str, kind: Kind, width: usize, cell: impl Fn(&T) -> Cell) -> Self {
-        self.add(Shown::TEXT, head(title, kind, width), cell)
+        self.add(shown, Column { title, kind, at }, cell)
     }
 
     /// Any column.
@@ -84,11 +79,6 @@ impl<T> Filling<'_, T> {
             self.things.iter().zip(&mut self.table.rows).for_each(|(thing, row)| row.cells.push(cell(thing)));
         }
         self
-    }
-
-    /// Rows that stand in on a terminal.
-    pub(crate) fn indented(self) -> Self {
-        self.each(|_, row| row.depth = 2)
     }
 
     /// Adds a row that is of no such thing; cells that it lacks are empty.
@@ -106,9 +96,4 @@ impl<T> Filling<'_, T> {
             self.document.blocks.push(Block::Table(self.table));
         }
     }
-}
-
-/// A column of a terminal.
-pub(crate) fn head(title: &str, kind: Kind, width: usize) -> Column {
-    Column { title: title.into(), kind, at: "", width }
 }

@@ -1,20 +1,14 @@
-//! Format `html`: the report as one page that asks nothing of any network. The page is complete without scripts: text,
-//! tables, plots; `front/` adds zoom, search, sorting and the flame graph. Each figure is a `<data>` element that
+//! Format `html`: the report as one page that asks nothing of any network. Text and tables are there without
+//! scripts; `front/` adds plots, flame graph and waterfall, zoom, search, sorting. Each figure is a `<data>` element that
 //! carries its exact value; its place in the JSON report, which a test compares, is told by it and by what is around it
 //! (`blocks`).
 
-mod axis;
 mod blocks;
 mod cells;
 mod data;
-mod distribution;
 mod escape;
-mod marks;
 mod plot;
 mod sha256;
-mod shape;
-mod svg;
-mod waterfall;
 
 use self::escape::{escape, prose, words};
 use super::{Options, Output, RenderError, Renderer};
@@ -34,6 +28,7 @@ const SCRIPT: &str = concat!(
     include_str!("../../front/axis.js"),
     include_str!("../../front/marks.js"),
     include_str!("../../front/plot.js"),
+    include_str!("../../front/histogram.js"),
     include_str!("../../front/table.js"),
     include_str!("../../front/boxes.js"),
     include_str!("../../front/flame.js"),

@@ -4,7 +4,7 @@ mod escape;
 
 use self::escape::{code, prose};
 use super::{Options, Output, RenderError, Renderer};
-use crate::document::{Block, Cell, Document, FindingBlock, Kind, Shown, Table};
+use crate::document::{Block, Cell, Document, FindingBlock, Kind, Paragraph, Shown, Table};
 use crate::report::Report;
 use crate::report::units::count;
 
@@ -41,7 +41,9 @@ fn blocks(blocks: &[Block], page: &mut String) {
     for block in blocks {
         match block {
             Block::Part { title, .. } | Block::Heading(title) => add(&format!("### {}", cell(title)), page),
-            Block::Paragraph(paragraph) => add(&cell(&paragraph.text), page),
+            Block::Paragraph(Paragraph { lead, text, .. }) => {
+                add(format!("{} {}", lead.trim(), cell(text)).trim_start(), page);
+            }
             Block::List(items) => {
                 let items: Vec<String> = items.iter().map(|item| format!("- {}", cell(item))).collect();
                 add(&items.join("\n"), page);
@@ -60,7 +62,7 @@ fn blocks(blocks: &[Block], page: &mut String) {
                 add(&format!("and {} more {what}", count(*left_out as u64)), page);
             }
             Block::Small(text) => add(&format!("<sub>{text}</sub>"), page),
-            Block::Plot(_) | Block::Tools(_) | Block::Graph { .. } | Block::Status(_) => {}
+            Block::Plot(_) | Block::Stack(_) | Block::Tools(_) | Block::Graph { .. } | Block::Status(_) => {}
         }
     }
 }

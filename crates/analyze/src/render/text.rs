@@ -8,10 +8,8 @@ pub use self::explain::{explanation, rule_list};
 use self::page::Page;
 use self::width::{left, right};
 use super::{Options, Output, RenderError, Renderer};
-use crate::document::names::named_path;
-use crate::document::{
-    Block, Cell, Column, Document, FindingBlock, Kind, Paragraph, Row, Shown, Table, Tone,
-};
+use crate::document::names::{named_path, printable};
+use crate::document::{Block, Cell, Document, FindingBlock, Kind, Paragraph, Row, Shown, Table, Tone};
 use crate::report::Report;
 use crate::report::units::count;
 
@@ -28,7 +26,12 @@ fn render(report: &Report, options: Options) -> Result<String, RenderError> {
 }
 
 fn blocks(blocks: &[Block], page: &mut Page) {
+    let mut is_after_table = false;
     for block in blocks {
+        let is_table = matches!(block, Block::Table(_));
+        if std::mem::replace(&mut is_after_table, is_table) && is_table {
+            page.blank();
+        }
         match block {
             Block::Part { title, .. } | Block::Heading(title) => page.heading(&title.words()),
             Block::Paragraph(paragraph) => self::paragraph(paragraph, page),
@@ -37,9 +40,12 @@ fn blocks(blocks: &[Block], page: &mut Page) {
             Block::List(items) => {
                 items.iter().for_each(|item| page.paragraph(Tone::Plain, "  - ", &item.words()));
             }
-            Block::Facts(facts) => facts.iter().for_each(|(name, of)| {
-                page.paragraph(Tone::Plain, &format!("{} ", left(&name.words(), 11)), &of.words());
-            }),
+            Block::Facts(facts) => {
+                page.blank();
+                for (name, of) in facts {
+                    page.paragraph(Tone::Plain, &format!("{} ", left(&name.words(), 11)), &of.words());
+                }
+            }
             Block::Table(table) => self::table(table, page),
             Block::Findings(findings) => findings.iter().for_each(|one| finding(one, page)),
             Block::Details { blocks, .. } => self::blocks(blocks, page),
@@ -47,7 +53,7 @@ fn blocks(blocks: &[Block], page: &mut Page) {
                 let left_out = count(*left_out as u64);
                 page.line(Tone::Dim, &format!("  and {left_out} more {what} (--format json has them all)"));
             }
-            Block::Plot(_) | Block::Tools(_) | Block::Graph { .. } | Block::Status(_) => {}
+            Block::Plot(_) | Block::Stack(_) | Block::Tools(_) | Block::Graph { .. } | Block::Status(_) => {}
         }
     }
 }
@@ -61,34 +67,48 @@ fn paragraph(paragraph: &Paragraph, page: &mut Page) {
     }
 }
 
-fn table(table: &Table, page: &mut Page) {
-    if table.columns.iter().any(|column| !column.title.is_empty()) {
-        let titles = table.columns.iter().map(|column| column.title.clone()).collect();
-        page.line(Tone::Dim, &line(&table.columns, &Row { cells: titles, ..Row::default() }));
-    }
-    for row in &table.rows {
-        page.line(Tone::Plain, &line(&table.columns, row));
-    }
-}
+/// Blanks between columns, columns of a bar, and of a long name at least.
+const BETWEEN: usize = 2;
+const BAR: usize = 24;
+const LEAST: usize = 16;
 
-fn line(columns: &[Column], row: &Row) -> String {
-    let cells = columns.iter().zip(&row.cells).enumerate().map(|(at, (column, cell))| {
-        let width = column.width;
-        let text = match cell {
-            Cell::Bar(parts) => bar(parts.iter().map(|(_, share)| share).sum(), width),
-            cell => cell.words(),
-        };
-        match column.kind {
-            _ if width == 0 => text,
-            Kind::Figures => right(&text, width),
-            _ if at == 0 => {
-                let indent = " ".repeat(row.depth);
-                left(&format!("{indent}{}", left(&text, width.saturating_sub(row.depth))), width)
-            }
-            _ => left(&text, width),
+/// A table whose columns are as wide as what they hold; the longest names give way where the line has no room.
+fn table(table: &Table, page: &mut Page) {
+    let shown = |row: &Row| -> Vec<String> {
+        let cells = row.cells.iter().enumerate().map(|(at, cell)| match cell {
+            Cell::Bar(parts) => bar(parts.iter().map(|(_, share)| share).sum(), BAR),
+            cell if at == 0 => " ".repeat(row.depth) + &printable(&cell.words()),
+            cell => printable(&cell.words()),
+        });
+        cells.collect()
+    };
+    let titles: Vec<String> = table.columns.iter().map(|column| column.title.words()).collect();
+    let has_titles = titles.iter().any(|title| !title.is_empty());
+    let rows: Vec<Vec<String>> = table.rows.iter().map(shown).collect();
+    let widest = |at: usize| {
+        let cells = rows.iter().chain([&titles]).filter_map(|row| row.get(at));
+        cells.map(|cell| width::of(cell)).max().unwrap_or(0)
+    };
+    let mut widths: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+    loop {
+        let all = widths.iter().map(|width| width + BETWEEN).sum::<usize>();
+        let longest = widths.iter_mut().filter(|width| **width > LEAST).max();
+        match (all.checked_sub(page::COLUMNS).filter(|over| *over > 0), longest) {
+            (Some(over), Some(width)) => *width = width.saturating_sub(over.min(8)).max(LEAST),
+            _ => break,
         }
-    });
-    cells.collect::<Vec<String>>().join(" ")
+    }
+    let line = |cells: &[String]| {
+        let cells = cells.iter().zip(&table.columns).zip(&widths).map(|((cell, column), &width)| {
+            let cell = if column.kind == Kind::Figures { right(cell, width) } else { left(cell, width) };
+            " ".repeat(BETWEEN) + &cell
+        });
+        cells.collect::<String>()
+    };
+    if has_titles {
+        page.line(Tone::Dim, &line(&titles));
+    }
+    rows.iter().for_each(|row| page.line(Tone::Plain, &line(row)));
 }
 
 /// A bar in eighths of a column.

@@ -138,7 +138,7 @@ fn of_many_spans_the_longest_are_kept_and_the_path_stays_the_step() {
 fn steps_that_are_not_whole_are_no_examples() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).figure(Figure::TraceSpans, 3);
-    assert_eq!(summarise(&[build.trace()]).examples, []);
+    assert_eq!(summarise(&[build.trace()]).exemplars, []);
 }
 
 #[test]

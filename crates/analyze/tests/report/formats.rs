@@ -44,6 +44,29 @@ fn files_in(format: &str, report: &Report) -> Vec<File> {
     }
 }
 
+#[test]
+fn offsets_in_compressed_files_are_said_to_be_of_what_they_hold() {
+    for (format, is_unpacked) in [
+        ("OTLP JSON lines, gzip", true),
+        ("OTLP protobuf, length-prefixed, zstd", true),
+        ("OTLP, length-prefixed, a zstd frame each", false),
+        ("Jaeger JSON", false),
+    ] {
+        let mut reading = damaged();
+        reading.inputs[0].path.clone_from(&reading.issues[0].file);
+        reading.inputs[0].format = Some(format.into());
+        let report = build(&full(), reading, &Config::default());
+        let text = text_in("text", &report).split_whitespace().collect::<Vec<_>>().join(" ");
+        let unpacked = if is_unpacked { " of the unpacked content" } else { "" };
+        assert!(text.contains(&format!("at byte 1,234,567{unpacked}: the file ends inside")), "{format}");
+        let place = format!("at byte 1,234,567{unpacked}: the file ends inside");
+        assert!(text_in("md", &report).contains(&place), "{format}");
+        let page = text_in("html", &report);
+        let row = page.split("1,234,567").nth(1).unwrap().split("</td>").next().unwrap();
+        assert_eq!(row.ends_with(" unpacked"), is_unpacked, "{format}: {row}");
+    }
+}
+
 /// A report with every list filled, and figures over steps that differ.
 fn full() -> Summary {
     let mut summary = crate::schema::full();

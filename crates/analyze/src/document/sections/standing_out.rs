@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{own, own_ns};
 use crate::document::cell::{UNKNOWN, bar, count, ns, path, share};
-use crate::document::{Cell, Document, Kind, Palette, Shown};
+use crate::document::{Cell, Document, Palette, Shown};
 use crate::report::Report;
 use crate::summary::SectionRow;
 
@@ -19,7 +19,7 @@ const IDLE: f64 = 0.01;
 const VARIABLE_ROWS: usize = 5;
 const VARIABLE: f64 = 0.1;
 
-pub(super) fn tell(report: &Report, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     variable(report, doc);
     suspended(report, doc);
     ranked(report, doc);
@@ -47,11 +47,11 @@ fn variable(report: &Report, doc: &mut Document) {
     }
     doc.heading(Shown::TEXT, "Most variable sections");
     doc.table(Shown::TEXT, "", rows)
-        .text("", Kind::Words, 36, |(row, _)| Cell::Plain(row.path.clone()))
-        .text("MAD/p50", Kind::Figures, 8, |(_, spread)| share(*spread))
-        .text("p50", Kind::Figures, 9, |(row, _)| ns(row.stats.p50).short())
-        .text("p95", Kind::Figures, 9, |(row, _)| ns(row.stats.p95).short())
-        .text("max", Kind::Figures, 9, |(row, _)| ns(row.stats.max).short())
+        .column(Shown::TEXT, "", "", |(row, _)| Cell::Plain(row.path.clone()))
+        .column(Shown::TEXT, ">MAD/p50", "", |(_, spread)| share(*spread))
+        .column(Shown::TEXT, ">p50", "", |(row, _)| ns(row.stats.p50).short())
+        .column(Shown::TEXT, ">p95", "", |(row, _)| ns(row.stats.p95).short())
+        .column(Shown::TEXT, ">max", "", |(row, _)| ns(row.stats.max).short())
         .end();
 }
 
@@ -76,11 +76,11 @@ fn suspended(report: &Report, doc: &mut Document) {
     rows.sort_by_key(|(path, idle, ..)| (Reverse(idle.sum), *path));
     doc.heading(Shown::TEXT, "Suspended sections (open, but not running: async, mostly)");
     doc.table(Shown::TEXT, "", rows.iter().take(SUSPENDED))
-        .text("", Kind::Words, 44, |(path, ..)| Cell::Plain((*path).clone()))
-        .text("calls", Kind::Figures, 6, |(_, idle, ..)| count(idle.spans).short())
-        .text("busy", Kind::Figures, 8, |(.., busy, _)| ns(busy.map(|busy| busy.sum)).short())
-        .text("idle", Kind::Figures, 8, |(_, idle, ..)| ns(idle.sum).short())
-        .text("idle %", Kind::Figures, 6, |(.., part)| part.map_or(UNKNOWN, |part| share(part).short()))
+        .column(Shown::TEXT, "", "", |(path, ..)| Cell::Plain((*path).clone()))
+        .column(Shown::TEXT, ">calls", "", |(_, idle, ..)| count(idle.spans).short())
+        .column(Shown::TEXT, ">busy", "", |(.., busy, _)| ns(busy.map(|busy| busy.sum)).short())
+        .column(Shown::TEXT, ">idle", "", |(_, idle, ..)| ns(idle.sum).short())
+        .column(Shown::TEXT, ">idle %", "", |(.., part)| part.map_or(UNKNOWN, |part| share(part).short()))
         .end();
     doc.more(Shown::TEXT, rows.len(), SUSPENDED, ("with less idle time", "with less idle time"));
 }

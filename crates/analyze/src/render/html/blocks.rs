@@ -60,10 +60,12 @@ fn block(block_: &Block, out: &mut String) {
         }
         Block::Small(text) => out.push_str(&format!("<p><small>{}</small></p>\n", escape(text))),
         Block::Plot(one) => plot::figure(one, out),
+        Block::Stack(one) => plot::stack(one, out),
         Block::Tools(id) => out.push_str(&format!("<div id=\"{id}-tools\" class=\"tools\" hidden></div>\n")),
-        Block::Graph { id, without } => out.push_str(&format!(
+        Block::Graph { id, without, caption } => out.push_str(&format!(
             "<noscript><p>{without}</p></noscript>\n<div id=\"{id}-tools\" class=\"tools\" hidden></div>\n\
-             <div id=\"{id}-graph\" hidden></div>\n<p id=\"{id}-said\" class=\"said\" role=\"status\"></p>\n"
+             <div id=\"{id}-graph\" hidden></div>\n<p id=\"{id}-said\" class=\"said\" role=\"status\"></p>\n<p>{}</p>\n",
+            cell(caption)
         )),
         Block::Status(id) => {
             out.push_str(&format!("<p id=\"{id}-said\" class=\"said\" role=\"status\"></p>\n"));

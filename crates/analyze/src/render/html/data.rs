@@ -1,75 +1,54 @@
-//! The figures over step numbers as the page's script reads them: columns of integers, each the difference to the one
-//! before in as few bytes as it takes (zigzag, LEB128; 0 stands for absent), and columns of 32-bit floats, byte by byte
-//! plane; all in one zlib stream in base64, described by a JSON header. `front/data.js` is the other end. What a script
-//! does not hold exactly is absent.
-
-mod examples;
+//! The figures that the page's script draws: columns of integers, each the difference to the one before in as few bytes as
+//! it takes (zigzag, LEB128; 0 stands for absent), and of 32-bit floats, byte by byte plane; then the steps with their
+//! spans as JSON. All in one zlib stream in base64, described by a JSON header. `front/data.js` is the other end.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use serde_json::{Value, json};
 
 use super::sha256::base64;
 use crate::document::memory::held_lines;
-use crate::document::names::printable;
-use crate::document::series::{exposed_ns, held_series, numbers, phase_series, series, steps_shown};
+use crate::document::names::{named, printable};
+use crate::document::series::{held_series, numbers, phase_series, series};
 use crate::document::steps::marks;
-use crate::document::values::{Drawn, drawn};
-use crate::document::{Marks, Palette, sections};
+use crate::document::values::coarse;
+use crate::document::{Palette, examples, sections};
 use crate::report::Report;
-use crate::summary::{Gauge, SectionRow, SeriesPoint};
+use crate::summary::{Gauge, PhasePoint, SectionRow, SeriesPoint};
 
-/// The largest integer that a script reads exactly: it holds twice the difference of two, which has to be below 2^53.
-const MAX: u64 = (1 << 52) - 1;
+/// The largest integer whose differences a script reads exactly. What is larger is absent.
+const MAX: u64 = (1 << 51) - 1;
 
-/// Columns written so far.
+/// Columns written so far, and what is said of each plot.
 #[derive(Default)]
-pub(super) struct Columns {
+struct Columns {
     header: Vec<Value>,
     bytes: Vec<u8>,
+    plots: Vec<Value>,
 }
 
 impl Columns {
-    pub(super) fn integers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+    fn integers(&mut self, name: &str, values: impl Iterator<Item = Option<i64>>) {
         let (mut before, mut rows) = (0_i64, 0_u64);
         for value in values {
             rows += 1;
-            let value = value.filter(|value| *value <= MAX);
-            let Some(value) = value.and_then(|value| i64::try_from(value).ok()) else {
+            let Some(value) = value.filter(|value| value.unsigned_abs() <= MAX) else {
                 self.bytes.push(0);
                 continue;
             };
-            self.varint(zigzag(value - before) + 1);
-            before = value;
-        }
-        self.header.push(json!({ "name": name, "rows": rows, "kind": "integers" }));
-    }
-
-    /// Step numbers, which are places as well: one beyond what a script holds is the last of those.
-    fn steps(&mut self, name: &str, values: impl Iterator<Item = u64>) {
-        self.integers(name, values.map(|value| Some(value.min(MAX))));
-    }
-
-    /// Values of either sign.
-    fn signed(&mut self, name: &str, values: impl Iterator<Item = i64>) {
-        let (mut before, mut rows) = (0_i64, 0_u64);
-        for value in values {
-            rows += 1;
-            if value.unsigned_abs() > MAX / 2 {
-                self.bytes.push(0);
-                continue;
+            let change = value - before;
+            let mut rest = ((change << 1) ^ (change >> 63)) as u64 + 1;
+            while rest >= 0x80 {
+                self.bytes.push(rest as u8 | 0x80);
+                rest >>= 7;
             }
-            self.varint(zigzag(value - before) + 1);
+            self.bytes.push(rest as u8);
             before = value;
         }
         self.header.push(json!({ "name": name, "rows": rows, "kind": "integers" }));
     }
 
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.bytes.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.bytes.push(value as u8);
+    fn counts(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+        self.integers(name, values.map(|value| i64::try_from(value?).ok()));
     }
 
     fn floats(&mut self, name: &str, values: impl Iterator<Item = f64> + Clone) {
@@ -79,109 +58,28 @@ impl Columns {
         }
         self.header.push(json!({ "name": name, "rows": values.count(), "kind": "floats" }));
     }
-}
 
-/// How far the mean of a gauge lies from the middle of its extremes: zigzag, since either side can be.
-fn from_middle(gauge: Gauge) -> u64 {
-    let middle = gauge.min.saturating_add(gauge.max.saturating_sub(gauge.min) / 2);
-    let off = i64::try_from(i128::from(gauge.mean) - i128::from(middle)).unwrap_or(0);
-    zigzag(off)
-}
-
-/// A number of either sign as one without.
-pub(super) fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)) as u64
-}
-
-/// Step numbers that a point stands for.
-fn steps_per_point<T>(shift: u32, points: &[T], step: impl Fn(&T) -> u64) -> u64 {
-    numbers(shift, points, step).min(MAX)
+    /// Begins a plot: which one, the first step of each of its points, and how many step numbers a point stands for. Steps are
+    /// places as well: one beyond what a script holds is the last of those.
+    fn plot(&mut self, id: &str, steps: impl Iterator<Item = u64>, width: u64, more: Value) {
+        self.counts(&format!("{id}_step"), steps.map(|step| Some(step.min(MAX))));
+        self.plots.push(json!({ "id": id, "steps_per_point": width.min(MAX), "more": more }));
+    }
 }
 
 /// The JSON text of the page's data.
 pub(super) fn encode(report: &Report) -> Result<String, String> {
     let mut columns = Columns::default();
-    let mut plots = Vec::new();
-    if let Some((_, series)) = series(report) {
-        let points = &series.points;
-        columns.steps("step", points.iter().map(|point| point.step));
-        let mut add = |name: &str, figure: &dyn Fn(&SeriesPoint) -> Option<u64>| {
-            columns.integers(name, points.iter().map(figure));
-        };
-        add("count", &|point| Some(point.count));
-        add("duration_min", &|point| Some(point.duration_min_ns));
-        // What follows from the others in points of one or two steps is 0 there, and takes no space.
-        add("duration_max_over", &|point| Some(point.duration_max_ns.saturating_sub(point.duration_min_ns)));
-        add("duration_sum_over", &|point| {
-            let known = point.duration_min_ns.saturating_mul(point.count.saturating_sub(1));
-            Some(point.duration_sum_ns.saturating_sub(known.saturating_add(point.duration_max_ns)))
-        });
-        add("wait", &|point| Some(point.wait_ns));
-        let gauges: [fn(&SeriesPoint) -> Option<Gauge>; 2] =
-            [|point| point.live_bytes, |point| point.rss_bytes];
-        for (name, gauge) in ["live", "rss"].into_iter().zip(gauges) {
-            add(&format!("{name}_min"), &|point| gauge(point).map(|gauge| gauge.min));
-            add(&format!("{name}_max_over"), &|point| {
-                gauge(point).map(|gauge| gauge.max.saturating_sub(gauge.min))
-            });
-            add(&format!("{name}_mean_off"), &|point| gauge(point).map(from_middle));
-        }
-        plots.push(json!({
-            "id": "steps", "steps_per_point": steps_per_point(series.shift, &series.points, |point| point.step), "marks": value(marks(report)),
-        }));
-    }
-    if let Some((series, phases)) = phase_series(report) {
-        let points = &series.points;
-        columns.steps("phases_step", points.iter().map(|point| point.step));
-        columns.integers("phases_steps", points.iter().map(|point| Some(point.steps)));
-        columns.integers("phases_total", points.iter().map(|point| Some(point.total_ns)));
-        columns.integers("phases_none", points.iter().map(|point| Some(point.unattributed_ns)));
-        for (at, phase) in phases.iter().enumerate() {
-            columns
-                .integers(&format!("phases_{at}"), points.iter().map(|point| Some(exposed_ns(point, phase))));
-        }
-        let names: Vec<String> = phases.iter().map(|phase| printable(phase)).collect();
-        plots.push(json!({
-            "id": "phases", "steps_per_point": steps_per_point(series.shift, &series.points, |point| point.step), "names": names,
-        }));
-    }
-    if let Some(held) = held_series(report) {
-        columns.steps("held_step", held.points.iter().map(|point| point.step));
-        let mut lines = Vec::new();
-        for (at, (name, class, bytes)) in held_lines(held).into_iter().enumerate() {
-            columns.signed(&format!("held_{at}"), bytes.into_iter());
-            lines.push(json!({ "name": printable(&name), "color": class }));
-        }
-        plots.push(json!({
-            "id": "held", "steps_per_point": steps_per_point(held.shift, &held.points, |point| point.step), "lines": lines,
-        }));
-    }
-    let (texts, examples) = examples::encode(report, &mut columns);
-    let values = &report.detailed_metrics.values;
-    for (at, series) in values.iter().enumerate() {
-        let Drawn { shift, points, .. } = drawn(series, values.len());
-        columns.steps(&format!("value-{at}_step"), points.iter().map(|point| point.step));
-        columns.floats(&format!("value-{at}_mean"), points.iter().map(|point| point.mean));
-        if points.iter().any(|point| point.count > 1) {
-            columns.floats(&format!("value-{at}_min"), points.iter().map(|point| point.min));
-            columns.floats(&format!("value-{at}_max"), points.iter().map(|point| point.max));
-        }
-        plots.push(json!({
-            "id": format!("value-{at}"),
-            "steps_per_point": steps_per_point(shift, &points, |point| point.step),
-            "name": printable(&series.name),
-        }));
-    }
+    over_steps(report, &mut columns);
+    let length = columns.bytes.len();
+    let steps: Vec<Value> = (0..report.exemplars.len()).filter_map(|at| example(report, at)).collect();
+    columns.bytes.extend(Value::from(steps).to_string().into_bytes());
     let time = report.summary.step_time.as_ref();
-    let (first, last) = steps_shown(report);
     let header = json!({
-        "version": 1,
+        "version": 2,
         "columns": columns.header,
-        "bytes": columns.bytes.len(),
-        "plots": plots,
-        "steps": [first.min(MAX), last.min(MAX)],
-        "texts": texts,
-        "exemplars": examples,
+        "bytes": length,
+        "plots": columns.plots,
         "colors": Palette::of(report).classes(),
         "sections": rest(report),
         "p50": time.and_then(|time| time.p50),
@@ -191,15 +89,98 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
     Ok(header.to_string().replace('<', "\\u003c"))
 }
 
-/// The marks of the steps.
-fn value(marks: Marks) -> Value {
-    let changes = marks.changes.iter();
-    let changes: Vec<Value> =
-        changes.map(|one| json!({ "from": one.from, "to": one.to, "words": one.words })).collect();
-    let periods = marks.periods.iter();
-    let periods: Vec<Value> =
-        periods.map(|one| json!({ "every": one.every, "first": one.first, "words": one.words })).collect();
-    json!({ "changes": changes, "periods": periods, "steady": marks.steady })
+/// A figure of a point, and its name in the columns.
+type Figure<T> = (&'static str, fn(&SeriesPoint) -> T);
+
+fn over_steps(report: &Report, columns: &mut Columns) {
+    if let Some((_, series)) = series(report) {
+        let points = &series.points;
+        let width = numbers(series.shift, points, |point| point.step);
+        columns.plot("steps", points.iter().map(|point| point.step), width, json!(marks(report)));
+        let figures: [Figure<u64>; 5] = [
+            ("count", |point| point.count),
+            ("sum", |point| point.duration_sum_ns),
+            ("min", |point| point.duration_min_ns),
+            ("max", |point| point.duration_max_ns),
+            ("wait", |point| point.wait_ns),
+        ];
+        for (name, figure) in figures {
+            columns.counts(&format!("steps_{name}"), points.iter().map(|point| Some(figure(point))));
+        }
+        let gauges: [Figure<Option<Gauge>>; 2] =
+            [("live", |point| point.live_bytes), ("rss", |point| point.rss_bytes)];
+        for (name, gauge) in gauges {
+            for (at, kind) in ["min", "mean", "max"].into_iter().enumerate() {
+                let figure = |gauge: Gauge| [gauge.min, gauge.mean, gauge.max].get(at).copied();
+                let values = points.iter().map(|point| gauge(point).and_then(figure));
+                columns.counts(&format!("{name}_{kind}"), values);
+            }
+        }
+    }
+    if let Some((series, phases)) = phase_series(report) {
+        let points = &series.points;
+        let names: Vec<String> = phases.iter().map(|phase| printable(phase)).collect();
+        let width = numbers(series.shift, points, |point| point.step);
+        columns.plot("phases", points.iter().map(|point| point.step), width, json!(names));
+        columns.counts("phases_steps", points.iter().map(|point| Some(point.steps)));
+        columns.counts("phases_total", points.iter().map(|point| Some(point.total_ns)));
+        columns.counts("phases_none", points.iter().map(|point| Some(point.unattributed_ns)));
+        let exposed_ns = |point: &PhasePoint, phase: &str| {
+            point.exposed.iter().find(|time| time.phase.as_str() == phase).map_or(0, |time| time.exposed_ns)
+        };
+        for (at, phase) in phases.iter().enumerate() {
+            let values = points.iter().map(|point| Some(exposed_ns(point, phase)));
+            columns.counts(&format!("phases_{at}"), values);
+        }
+    }
+    if let Some(held) = held_series(report) {
+        let lines = held_lines(held);
+        let more = lines.iter().map(|(name, class, _)| json!({ "name": printable(name), "color": class }));
+        let width = numbers(held.shift, &held.points, |point| point.step);
+        columns.plot("held", held.points.iter().map(|point| point.step), width, more.collect());
+        for (at, (_, _, bytes)) in lines.into_iter().enumerate() {
+            columns.integers(&format!("held_{at}"), bytes.into_iter().map(Some));
+        }
+    }
+    let values = &report.detailed_metrics.values;
+    for (at, series) in values.iter().enumerate() {
+        let id = format!("value-{at}");
+        let (points, size) = coarse(series, values.len());
+        let width = numbers(series.shift, &series.points, |point| point.step).saturating_mul(size as u64);
+        columns.plot(&id, points.iter().map(|point| point.step), width, printable(&series.name).into());
+        columns.floats(&format!("{id}_mean"), points.iter().map(|point| point.mean));
+        if points.iter().any(|point| point.count > 1) {
+            columns.floats(&format!("{id}_min"), points.iter().map(|point| point.min));
+            columns.floats(&format!("{id}_max"), points.iter().map(|point| point.max));
+        }
+    }
+}
+
+/// A step that was kept, as the JSON report has it, with where its spans are drawn and what it is called.
+fn example(report: &Report, at: usize) -> Option<Value> {
+    let example = report.exemplars.get(at)?;
+    let mut value = serde_json::to_value(example).ok()?;
+    let examples::Rows { of_spans, by_lane } = examples::rows(example);
+    let spans = value["spans"].as_array_mut().into_iter().flatten();
+    for ((span, of), row) in spans.zip(&example.spans).zip(of_spans) {
+        span["name"] = named(&of.name).into();
+        span["row"] = row.into();
+        if let Some(phase) = &of.phase {
+            span["phase"] = printable(phase.as_str()).into();
+        }
+    }
+    let lanes = example.lanes.iter().enumerate();
+    let makings = examples::makings(example);
+    let makings = makings.iter().map(|one| {
+        let words = printable(&examples::making_words(example, one));
+        json!({ "row": one.row, "offset": one.offset_ns, "duration": one.duration_ns, "words": words })
+    });
+    value["makings"] = makings.collect();
+    value["lanes"] = lanes.map(|(at, lane)| printable(&examples::lane_name(lane, at))).collect();
+    value["rows"] = json!(by_lane);
+    value["title"] = printable(&examples::title(report, example)).into();
+    value["primary"] = (Some(example.mode.as_str()) == report.summary.mode).into();
+    Some(value)
 }
 
 /// The sections beyond those that the document holds, for the script: place, path, phase, kind, which figure is its own

@@ -1,40 +1,47 @@
-//! Drawings with their captions. The script draws most of them again, with zoom.
+//! Figures that the script draws, and the one drawing that is in the document: the bar of phases. Looks come from classes
+//! and presentation attributes, since the page's policy drops style attributes.
 
 use super::cells::cell;
-use super::{distribution, svg, waterfall};
-use crate::document::{Drawing, Plot};
+use super::escape::escape;
+use crate::document::{Plot, Stack};
+use crate::report::units::percent;
 
-/// A drawing, and what is said of it.
+/// Where the script draws, and what is said of it.
 pub(super) fn figure(plot: &Plot, out: &mut String) {
-    match &plot.drawing {
-        Drawing::Stack { parts, whole } => return svg::stack(parts, *whole, out),
-        Drawing::Waterfall(shown) => return waterfall::figure(shown, out),
-        _ => {}
+    let Plot { id, title, heading, caption } = plot;
+    out.push_str(&format!("<figure id=\"plot-{id}\" class=\"plot\" data-plot=\"{id}\">\n"));
+    if !heading.is_empty() {
+        out.push_str(&format!("<h3>{}</h3>\n", cell(heading)));
     }
-    out.push_str(&format!("<figure id=\"{}\" class=\"plot\"", plot.id));
-    if plot.data.is_empty() {
-        out.push_str(">\n");
-    } else {
-        out.push_str(&format!(" data-plot=\"{}\">\n", plot.data));
-        if !plot.heading.is_empty() {
-            out.push_str(&format!("<h3>{}</h3>\n", cell(&plot.heading)));
-        }
-        out.push_str("<div class=\"tools\" hidden></div>\n");
-    }
-    out.push_str("<div class=\"drawing\">");
-    draw(&plot.drawing, out);
-    out.push_str(&format!("</div>\n<figcaption>{}</figcaption>\n</figure>\n", cell(&plot.caption)));
+    out.push_str(&format!(
+        "<div class=\"tools\" hidden></div>\n<div class=\"drawing\" data-title=\"{}\"><noscript>Needs scripts to be drawn.\
+         </noscript></div>\n<figcaption>{}</figcaption>\n</figure>\n",
+        escape(title),
+        cell(caption)
+    ));
 }
 
-fn draw(drawing: &Drawing, out: &mut String) {
-    match drawing {
-        Drawing::Bands { title, steps, lines, scale, marks } => {
-            svg::bands(title, *steps, lines, scale, marks.as_ref(), out);
+/// Parts of a whole in one bar.
+pub(super) fn stack(Stack { parts, whole }: &Stack, out: &mut String) {
+    let share = |part: u64| part as f64 / (*whole).max(1) as f64;
+    let words = |name: &str, part: u64| format!("{} {}", escape(name), escape(&percent(share(part))));
+    let all: Vec<String> =
+        parts.iter().filter(|part| part.2 > 0).map(|(_, name, part)| words(name, *part)).collect();
+    out.push_str(&format!(
+        "<svg class=\"stack\" viewBox=\"0 0 1000 40\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">\n",
+        all.join(", ")
+    ));
+    let mut x = 0.0;
+    for (class, name, part) in parts {
+        let width = 1_000.0 * share(*part);
+        if *part > 0 {
+            out.push_str(&format!(
+                "<rect class=\"{class}\" x=\"{x:.2}\" width=\"{:.2}\" height=\"40\"><title>{}</title></rect>\n",
+                (width - 1.0).max(0.5),
+                words(name, *part)
+            ));
         }
-        Drawing::Areas { title, steps, lines, scale } => svg::areas(title, *steps, lines, scale, out),
-        Drawing::Changes { title, steps, lines } => svg::signed(title, *steps, lines, out),
-        Drawing::Values { title, steps, line } => svg::line(title, *steps, line, out),
-        Drawing::Histogram { buckets, marks } => distribution::draw(buckets, marks, out),
-        Drawing::Stack { .. } | Drawing::Waterfall(_) => {}
+        x += width;
     }
+    out.push_str("</svg>\n");
 }

@@ -49,7 +49,7 @@ pub(crate) fn of(text: &str) -> usize {
 }
 
 /// Cuts the middle out of what is wider than `columns`; a little more of the end is kept than of the start,
-/// because the ends of call paths tell them apart.
+/// because the ends of call paths fill them apart.
 #[must_use]
 pub(crate) fn elide(text: &str, columns: usize) -> String {
     if of(text) <= columns {

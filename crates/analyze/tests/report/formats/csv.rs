@@ -60,6 +60,40 @@ fn cell(value: &Value) -> String {
 }
 
 #[test]
+fn rows_of_what_lists_partition_are_there_and_absent_is_not_zero() {
+    let report = report_of(&full());
+    let (json, tables) = (json_of(&report), tables(&report));
+    let column = |table: &str, name: &str| -> Vec<String> {
+        tables[table].iter().map(|row| row[name].clone()).collect()
+    };
+    let steps = &tables["steps.csv"];
+    assert_eq!(
+        (steps.len(), steps[0]["mode"].as_str(), steps[0]["step_numbers"].as_str()),
+        (200, "train", "2")
+    );
+    assert_eq!((steps[7]["live_mean_bytes"].as_str(), steps[7]["rss_count"].as_str()), ("", ""));
+    assert_eq!(column("values.csv", "step"), ["0", ""]);
+    assert_eq!(
+        (column("values.csv", "last"), column("values.csv", "count")[1].as_str()),
+        (vec!["".into(), "2".to_owned()], "2")
+    );
+    assert_eq!(column("memory_sections.csv", "what"), ["section", "section", "other", "total"]);
+    let of_points = column("memory_over_steps.csv", "section");
+    assert_eq!(of_points[..3], ["step/history", "step/forward", ""]);
+    let held = &json["memory"]["by_section"]["points"][0];
+    let bytes = [&held["sections"][0], &held["sections"][1], &held["other_bytes"]].map(cell);
+    assert_eq!(column("memory_over_steps.csv", "retained_bytes")[..3], bytes);
+    let evidence: usize = json["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["evidence"].as_object().unwrap().len())
+        .sum();
+    assert!(evidence > 0 && tables["evidence.csv"].len() == evidence);
+    assert_eq!(column("phases_over_steps.csv", "phase").last().map(String::as_str), Some(""));
+}
+
+#[test]
 fn no_number_of_the_report_is_in_no_table() {
     let report = report_of(&full());
     let cells: std::collections::BTreeSet<String> =

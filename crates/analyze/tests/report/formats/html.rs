@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flate2::{Decompress, FlushDecompress};
 use serde_json::Value;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::Example;
+use stepscope_analyze::summary::{ValuePoint, ValueSeries};
 
 use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
 use crate::fixture::{MS, Run, healthy};
@@ -87,6 +87,35 @@ fn every_figure_is_that_of_the_json_report() {
     }
 }
 
+#[test]
+fn steps_are_counted_by_their_own_times() {
+    // The slowest 2 of 100 take a thousand times as long, so the 99th percentile is far beyond the median.
+    let mut durations = vec![10 * MS; 60];
+    durations.extend([30 * MS; 38]);
+    durations.extend([10_000 * MS; 2]);
+    let page = page(&Run::with_durations(durations).build());
+    let part = between(&page, "<section id=\"distribution\"", "</section>");
+    let figures = figures(part);
+    let counts = figures.iter().filter(|(place, _)| place.ends_with("/count")).map(|(_, value)| *value);
+    assert_eq!(counts.collect::<Vec<_>>(), ["60", "38", "2"]);
+    // Where the script finds its marks.
+    for quantile in ["p50", "p95", "p99"] {
+        assert_eq!(part.matches(&format!("data-at=\"summary/step_time/{quantile}\"")).count(), 1);
+    }
+}
+
+#[test]
+fn every_finding_links_to_a_part_of_the_page() {
+    let summary = full();
+    let page = page(&summary);
+    let links: Vec<&str> =
+        page.split("class=\"see\" href=\"#").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
+    assert_eq!(links.len(), report_of(&summary).findings.len());
+    for link in links {
+        assert!(page.contains(&format!("id=\"{link}\"")), "{link}");
+    }
+}
+
 /// Names of tags in the page, those of its own scripts and style aside.
 fn tags(page: &str) -> BTreeSet<String> {
     let (before, rest) = page.split_once("<style>").unwrap();
@@ -109,7 +138,7 @@ fn names_are_text() {
         let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
         let breaks = |letter: char| letter.is_control() || letter == '\u{202e}';
         let values = header["plots"].as_array().unwrap().last().unwrap();
-        assert_eq!(values["name"], name.replace(breaks, "\u{fffd}"));
+        assert_eq!(values["more"], name.replace(breaks, "\u{fffd}"));
     }
 }
 
@@ -127,139 +156,100 @@ fn nothing_foreign_is_allowed() {
     assert!(page.len() < 400_000, "{} bytes", page.len());
 }
 
-type ByName<T> = BTreeMap<String, Vec<T>>;
-
-/// Columns of whole numbers of a page, and of floats.
-fn columns(page: &str) -> (ByName<Option<u64>>, ByName<f32>) {
+/// The bytes of the columns of a page by name, and its steps with their spans.
+fn data(page: &str) -> (BTreeMap<String, Vec<u8>>, Value) {
     let header: Value = serde_json::from_str(between(page, "id=\"data\">", "</script>")).unwrap();
-    let bytes = inflate(&decoded(header["stream"].as_str().unwrap()), header["bytes"].as_u64().unwrap());
-    let (mut whole, mut floats) = <(ByName<_>, ByName<_>)>::default();
-    let mut at = 0;
+    let bytes = inflate(&decoded(header["stream"].as_str().unwrap()));
+    let (columns, steps) = bytes.split_at(header["bytes"].as_u64().unwrap() as usize);
+    let mut rest = columns;
+    let mut by_name = BTreeMap::new();
     for column in header["columns"].as_array().unwrap() {
-        let (name, rows) = (column["name"].as_str().unwrap(), column["rows"].as_u64().unwrap() as usize);
-        if column["kind"] == "floats" {
-            let byte = |plane: usize, row: usize| bytes[at + plane * rows + row];
-            let value = |row| f32::from_le_bytes([0, 1, 2, 3].map(|plane| byte(plane, row)));
-            floats.insert(name.to_owned(), (0..rows).map(value).collect());
-            at += 4 * rows;
-            continue;
-        }
-        let mut before = 0_i64;
-        let values: Vec<Option<u64>> = (0..rows)
-            .map(|_| {
-                let (mut number, mut shift) = (0_u64, 0);
-                loop {
-                    let byte = bytes[at];
-                    at += 1;
-                    number |= u64::from(byte & 0x7f) << shift;
-                    shift += 7;
-                    if byte < 0x80 {
-                        break;
-                    }
-                }
-                let coded = number.checked_sub(1)?;
-                before += (coded >> 1) as i64 ^ -((coded & 1) as i64);
-                Some(before as u64)
-            })
-            .collect();
-        whole.insert(name.to_owned(), values);
+        let rows = column["rows"].as_u64().unwrap() as usize;
+        let length = match column["kind"].as_str().unwrap() {
+            "floats" => 4 * rows,
+            // The last byte of each number is below 128.
+            _ => rest.iter().enumerate().filter(|(_, byte)| **byte < 128).nth(rows - 1).unwrap().0 + 1,
+        };
+        let (its, others) = rest.split_at(length);
+        by_name.insert(column["name"].as_str().unwrap().to_owned(), its.to_vec());
+        rest = others;
     }
-    assert_eq!(at, bytes.len());
-    (whole, floats)
+    assert!(rest.is_empty());
+    (by_name, serde_json::from_slice(steps).unwrap())
+}
+
+/// Whole numbers of a column: differences in zigzag, one more than they are.
+fn whole(bytes: &[u8]) -> Vec<Option<i64>> {
+    let mut before = 0_i64;
+    let number = |number: &[u8]| {
+        let coded =
+            number.iter().rev().fold(0_u64, |all, byte| all << 7 | u64::from(byte & 0x7f)).checked_sub(1)?;
+        before += (coded >> 1) as i64 ^ -((coded & 1) as i64);
+        Some(before)
+    };
+    bytes.split_inclusive(|byte| *byte < 128).map(number).collect()
 }
 
 #[test]
-fn the_data_are_the_series() {
-    let summary = full();
+fn the_data_are_those_of_the_json_report() {
+    let mut summary = full();
+    // A script holds twice a difference, and one more, below 2^53. A step number is a place, and stays the last one there is.
+    summary.series[0].points[0].wait_ns = 1 << 52;
+    let last = summary.series[0].points.len() - 1;
+    summary.series[0].points[last].step = u64::MAX;
     let page = page(&summary);
-    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
-    let points = &summary.series[0].points;
-    let (whole, floats) = columns(&page);
-    assert!(!floats.is_empty() && floats.values().all(|values| *values == [0.5]), "{floats:?}");
-    assert_eq!(whole.len() + floats.len(), header["columns"].as_array().unwrap().len());
-    for (name, values) in &whole {
-        let expected: Vec<Option<u64>> = match name.as_str() {
-            "step" => points.iter().map(|point| Some(point.step)).collect(),
-            "count" => points.iter().map(|point| Some(point.count)).collect(),
-            "duration_min" => points.iter().map(|point| Some(point.duration_min_ns)).collect(),
-            "duration_max_over" => {
-                points.iter().map(|point| Some(point.duration_max_ns - point.duration_min_ns)).collect()
+    let json = json_of(&report_of(&summary));
+    let (columns, steps) = data(&page);
+    let points = json["detailed_metrics"]["series"][0]["points"].as_array().unwrap();
+    let places = [
+        ("steps_count", "/count"),
+        ("steps_sum", "/duration_sum_ns"),
+        ("steps_min", "/duration_min_ns"),
+        ("steps_max", "/duration_max_ns"),
+        ("steps_wait", "/wait_ns"),
+        ("live_mean", "/live_bytes/mean"),
+        ("live_max", "/live_bytes/max"),
+        ("rss_min", "/rss_bytes/min"),
+    ];
+    for (name, place) in places {
+        let value =
+            |point: &Value| point.pointer(place).and_then(Value::as_i64).filter(|value| *value < 1 << 51);
+        assert_eq!(whole(&columns[name]), points.iter().map(value).collect::<Vec<_>>(), "{name}");
+    }
+    assert_eq!(whole(&columns["steps_step"])[last], Some((1 << 51) - 1));
+    // From below: all, all others, the smaller section first.
+    assert_eq!(whole(&columns["held_0"]), [Some(980_300), Some(8_930_038)]);
+    assert_eq!(whole(&columns["held_2"]), [Some(-20_000), Some(-70_003)]);
+    assert_eq!(whole(&columns["phases_none"]), [Some(199_984), Some(199_985)]);
+    assert_eq!(columns["value-0_mean"], [0, 0, 0, 63]);
+    let examples = json["exemplars"].as_array().unwrap();
+    assert_eq!(steps.as_array().unwrap().len(), examples.len());
+    for (at, example) in examples.iter().enumerate() {
+        assert_eq!(steps[at]["critical_path"], example["critical_path"]);
+        for (n, span) in example["spans"].as_array().unwrap().iter().enumerate() {
+            for name in
+                ["name", "phase", "lane", "offset_ns", "duration_ns", "critical_ns", "batch", "running"]
+            {
+                assert_eq!(steps[at]["spans"][n][name], span[name], "{name} of {n}");
             }
-            // Points of two steps: the sum is that of the extremes, and what the fixture puts on top.
-            "duration_sum_over" => points
-                .iter()
-                .map(|point| Some(point.duration_sum_ns - point.duration_min_ns - point.duration_max_ns))
-                .collect(),
-            "wait" => points.iter().map(|point| Some(point.wait_ns)).collect(),
-            "live_min" => points.iter().map(|point| point.live_bytes.map(|gauge| gauge.min)).collect(),
-            "live_max_over" => {
-                points.iter().map(|point| point.live_bytes.map(|gauge| gauge.max - gauge.min)).collect()
-            }
-            // Means lie 4 above the smallest of extremes that are 9 apart: the middle, rounded down.
-            "live_mean_off" => points.iter().map(|point| point.live_bytes.map(|_| 0)).collect(),
-            "rss_min" => points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.min)).collect(),
-            "rss_max_over" => {
-                points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.max - gauge.min)).collect()
-            }
-            "rss_mean_off" => points.iter().map(|point| point.rss_bytes.map(|_| 0)).collect(),
-            "held_step" => vec![Some(0), Some(2)],
-            // From below: all, all others, the smaller section first. Less than nothing wraps around.
-            "held_0" => vec![Some(980_300), Some(8_930_038)],
-            "held_1" => vec![Some(300), Some(40)],
-            "held_2" => [-20_000_i64, -70_003].map(|bytes| Some(bytes as u64)).to_vec(),
-            "held_3" => vec![Some(1_000_000), Some(9_000_001)],
-            "value-0_step" => vec![Some(0)],
-            "phases_step" => summary.phase_series[0].points.iter().map(|point| Some(point.step)).collect(),
-            "phases_steps" => vec![Some(1), Some(1)],
-            "phases_total" => vec![Some(1_000_000), Some(1_000_001)],
-            "phases_none" => vec![Some(199_984), Some(199_985)],
-            other => match (other.strip_prefix("phases_"), other.split_once('_')) {
-                (Some(at), _) => {
-                    let name = header["plots"].as_array().unwrap().iter().find(|plot| plot["id"] == "phases");
-                    let name = &name.unwrap()["names"][at.parse::<usize>().unwrap()];
-                    let time = [("data_wait", 300_007), ("my own", 500_009)];
-                    let time = time.iter().find(|(phase, _)| name == phase).map_or(0, |(_, time)| *time);
-                    vec![Some(time); 2]
-                }
-                (None, Some((place, figure))) => {
-                    let at: usize = place.strip_prefix("example-").unwrap().parse().unwrap();
-                    example_column(&summary.exemplars[at], figure, &header["texts"])
-                }
-                (None, None) => panic!("{other} is not expected"),
-            },
-        };
-        assert_eq!(*values, expected, "{name}");
+        }
+        let rows = [0, 1, 1, 0].map(Value::from);
+        assert_eq!([0, 1, 2, 3].map(|n| steps[at]["spans"][n]["row"].clone()), rows);
     }
 }
 
-/// A column of a step of the fixture: a step, the wait for its batch, `forward`, and a span of another thread that
-/// began 20 ns before the step.
-fn example_column(example: &Example, figure: &str, texts: &Value) -> Vec<Option<u64>> {
-    let place = |text: &str| {
-        let at = texts.as_array().unwrap().iter().position(|known| known == text).unwrap();
-        Some(at as u64)
-    };
-    match figure {
-        "name" => example.spans.iter().map(|span| place(&span.name)).collect(),
-        "phase" => vec![None, place("data_wait"), None, None],
-        "batch" => vec![None, place(&"ab".repeat(16)), None, None],
-        "lane" => vec![Some(0), Some(0), Some(0), Some(1)],
-        "row" => vec![Some(0), Some(1), Some(1), Some(0)],
-        // Twice what is not negative; twice the size of what is, less one.
-        "offset" => vec![Some(0), Some(0), Some(9_000_000), Some(39)],
-        "duration" => vec![Some(10_000_000), Some(4_000_000), Some(5_000_000), Some(7_000_000)],
-        "critical" => vec![Some(1_000_000), Some(4_000_000), Some(5_000_000), Some(0)],
-        "error" => vec![Some(0), Some(0), Some(0), Some(1)],
-        "produce" => vec![None, Some(3_000_001), None, None],
-        "queue" => vec![None, Some(500_003), None, None],
-        "run_span" => vec![Some(2), Some(2)],
-        "run_offset" => vec![Some(9_000_000), Some(14_000_000)],
-        "run_duration" => vec![Some(1_000_000), Some(2_500_000)],
-        "piece_span" => vec![Some(1), Some(0), Some(2), Some(0)],
-        "piece_offset" => vec![Some(0), Some(4_000_000), Some(4_500_000), Some(9_500_000)],
-        "piece_duration" => vec![Some(4_000_000), Some(500_000), Some(5_000_000), Some(500_000)],
-        other => panic!("{other} is not expected"),
-    }
+#[test]
+fn a_step_is_told_without_scripts() {
+    let page = page(&full());
+    let rows = between(&page, "<details id=\"waterfall-rows\">", "</details>");
+    assert_eq!(rows.matches("<tr data-at=\"exemplars/1/spans/").count(), 4);
+    let figures = figures(rows);
+    let has = |place: &str, value: &str| figures.iter().any(|figure| *figure == (place.to_owned(), value));
+    // The median one is the second.
+    assert!(has("exemplars/1/spans/3/offset_ns", "-20"), "{figures:?}");
+    assert!(has("exemplars/1/spans/1/batch/produce_ns", "3000001"), "{figures:?}");
+    let kept = between(&page, "<caption>Steps that were kept", "</table>");
+    assert!(kept.contains("000000000000000000000000000004d2") && kept.contains("train, median"), "{kept}");
 }
 
 fn decoded(text: &str) -> Vec<u8> {
@@ -281,9 +271,111 @@ fn decoded(text: &str) -> Vec<u8> {
         .collect()
 }
 
-fn inflate(packed: &[u8], length: u64) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(length as usize + 64);
+fn inflate(packed: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(1 << 20);
     Decompress::new(true).decompress_vec(packed, &mut bytes, FlushDecompress::Finish).unwrap();
-    assert_eq!(bytes.len() as u64, length);
     bytes
+}
+
+#[test]
+fn sections_beyond_the_document_are_in_the_data() {
+    let mut summary = full();
+    let template = summary.sections[0].clone();
+    summary.sections = (0..600)
+        .map(|at| {
+            let mut row = template.clone();
+            row.path = format!("step/section number {at:03}");
+            // Longest first, with ties.
+            row.stats.total = 1_000_000 - at / 2;
+            row.self_ns = (at % 3 > 0).then_some(at);
+            row
+        })
+        .collect();
+    let page = page(&summary);
+    let json = json_of(&report_of(&summary));
+    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
+    let rest = header["sections"].as_array().unwrap();
+    assert_eq!((page.matches(" data-kind=\"").count(), rest.len()), (120, 480));
+    for (at, row) in (120..).zip(rest) {
+        let section = &json["sections"][at];
+        let own = if section["self_ns"].is_null() { "self_busy_ns" } else { "self_ns" };
+        assert_eq!((&row[0], &row[1], &row[4]), (&Value::from(at), &section["path"], &Value::from(own)));
+        for (name, value) in [("count", 0), ("total", 1), (own, 2), ("p50", 3), ("cv", 6), ("errors", 9)] {
+            assert_eq!(section[name], row[5][value], "{name} of {at}");
+        }
+    }
+    let data = between(&page, "id=\"data\">", "</script>").len();
+    assert!(page.len() - data < 400_000, "{} bytes", page.len() - data);
+}
+
+/// Numbers that nothing compresses.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, size: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % size
+    }
+}
+
+/// A run of 131,072 steps, two in a point, whose times and memory scatter.
+fn long() -> Summary {
+    let mut summary = full();
+    let mut noise = Noise(1);
+    let points = &mut summary.series[0].points;
+    let template = points[1];
+    *points = (0..65_536_u64)
+        .map(|at| {
+            let low = 19_000_000 + noise.below(1_000_000);
+            let high = low + noise.below(1_000_000);
+            let mut point = template;
+            point.step = at * 2;
+            point.duration_min_ns = low;
+            point.duration_max_ns = high;
+            point.duration_sum_ns = low + high;
+            point.wait_ns = noise.below(1_000_000);
+            point
+        })
+        .collect();
+    summary
+}
+
+#[test]
+fn hundreds_of_thousands_of_steps_fit() {
+    let size = page(&long()).len();
+    assert!(size < 3_000_000, "{size} bytes");
+}
+
+#[test]
+fn many_values_of_many_steps_fit() {
+    let mut summary = long();
+    let mut noise = Noise(2);
+    let template = summary.values[0].clone();
+    let points = |noise: &mut Noise| -> Vec<ValuePoint> {
+        let point = |at: u64| {
+            let [min, mean, max, last] =
+                [0, 1, 2, 3].map(|from| (noise.below(1 << 30) + (from << 30)) as f64);
+            ValuePoint { step: at * 2, count: 2, mean, min, max, last }
+        };
+        (0..65_536).map(point).collect()
+    };
+    summary.values = (0..8)
+        .map(|at| ValueSeries {
+            name: format!("v{at}"),
+            shift: 1,
+            points: points(&mut noise),
+            ..template.clone()
+        })
+        .collect();
+    let page = page(&summary);
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
+    let plots = header["plots"].as_array().unwrap();
+    let of_value = plots.iter().filter(|plot| plot["id"].as_str().unwrap().starts_with("value-"));
+    assert_eq!(of_value.map(|plot| plot["steps_per_point"].as_u64().unwrap()).collect::<Vec<_>>(), [16; 8]);
+    // One value alone has them all.
+    summary.values.truncate(1);
+    let page = self::page(&summary);
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    assert!(page.contains("\"id\":\"value-0\",\"more\":\"v0\",\"steps_per_point\":2"), "another width");
 }
