@@ -3,7 +3,7 @@
 use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::Verdict;
-use stepscope_analyze::summary::{ChangeKind, InstanceRow, PeriodicSteps, PhaseName, StepChange, StepPeriod};
+use stepscope_analyze::summary::{ChangeKind, InstanceRow, PeriodicSteps, StepChange, StepPeriod};
 use stepscope_core::{Mode, Phase};
 
 use super::{check, fine, found, unknown};
