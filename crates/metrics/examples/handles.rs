@@ -1,6 +1,15 @@
 //! What an operation on a handle of the facade `metrics` costs with our recorder: nanoseconds, or with the name of one and a
 //! number, that many of it and nothing else, for a counter of instructions (`perf stat`, `valgrind`) to look at.
-//! `cargo run --release -p stepscope-metrics --features facade --example handles [OPERATION NUMBER]`
+//!
+//! | operation | time | instructions |
+//! | --- | --- | --- |
+//! | set a gauge | 2.6 ns | 22 |
+//! | increment a counter | 9.5 ns | 16 |
+//! | record into a histogram | 26 ns | 97 |
+//! | find a gauge with a label, and set it | 57 ns | 585 |
+//!
+//! With the loop around it (0.3 ns, 4 instructions by callgrind); the workspace's development build, a virtual Xeon, 29 November
+//! 2026. `cargo run --release -p stepscope-metrics --features facade --example handles [OPERATION NUMBER]`
 
 use std::hint::black_box;
 use std::time::Instant;

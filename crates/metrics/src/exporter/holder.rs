@@ -73,10 +73,14 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// From now on `follower` is called.
+    /// From now on `follower` is called: at once where there was a pass, whose followers may have been told already.
     #[cfg(any(feature = "opentelemetry", feature = "facade"))]
-    pub(crate) fn add(&self, follower: Follower) {
-        self.followers.lock().unwrap_or_else(PoisonError::into_inner).push(follower);
+    pub(crate) fn add(&self, mut follower: Follower) {
+        let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.lock().snapshot.clone();
+        if snapshot.passes == 0 || follower.call(&snapshot) {
+            followers.push(follower);
+        }
     }
 
     /// Calls all of them; one that panics (another's code may be behind it) is not called again.

@@ -65,9 +65,8 @@ impl Metrics {
     /// this has stopped.
     #[cfg(feature = "opentelemetry")]
     pub fn instruments(&self, meter: opentelemetry::metrics::Meter) {
-        let mut instruments = crate::view::instruments::Instruments::new(self.latest(), meter);
+        let instruments = crate::view::instruments::Instruments::new(self.latest(), meter);
         // What is there already need not wait for the next pass.
-        instruments.follow(&self.snapshot());
         self.latest.shared.add(instruments.follower());
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test whose surroundings fail cannot go on")]
 
+mod alerts;
 mod common;
 mod facade;
 mod gpus;
