@@ -118,6 +118,7 @@ const MONITOR_EXAMPLES: &str = "\
 Examples:
   stepscope monitor                              a line of figures a second, until Ctrl-C
   stepscope monitor --listen 127.0.0.1:9101      the same, and Prometheus may scrape /metrics there
+  stepscope monitor --otlp http://127.0.0.1:4318 the same, and a collector gets them every 10 s
   stepscope monitor --pid 4711                   with the figures of a process and its container
   stepscope monitor --once --format json         every figure once, for programs
 
@@ -322,6 +323,9 @@ pub(crate) struct MonitorArgs {
     /// Answer Prometheus' scrapes of /metrics at this address; port 0 is any free one
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Push to the collector at this URL by OTLP over HTTP, every 10 s (or OTEL_METRIC_EXPORT_INTERVAL, in ms)
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
     /// Allow an address that other machines can reach: whoever can connect sees everything
     #[arg(long, requires = "listen")]
     pub(crate) allow_remote: bool,
@@ -332,7 +336,7 @@ pub(crate) struct MonitorArgs {
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
     /// Write the figures once and end
-    #[arg(long, conflicts_with = "listen")]
+    #[arg(long, conflicts_with_all = ["listen", "otlp"])]
     pub(crate) once: bool,
     /// How figures are written; `json` is one object a reading
     #[arg(long, value_enum, default_value_t = MonitorFormat::Text)]

@@ -15,8 +15,11 @@
 //! # Ok::<(), stepscope_metrics::Error>(())
 //! ```
 
+pub mod alerts;
 mod error;
 mod exporter;
+#[cfg(feature = "facade")]
+mod facade;
 mod gpu;
 mod history;
 mod notes;
@@ -28,7 +31,9 @@ pub mod view;
 mod watch;
 
 pub use error::Error;
-pub use exporter::{Builder, DEFAULT_BUDGET, Metrics};
+pub use exporter::{Builder, DEFAULT_BUDGET, Latest, Metrics};
+#[cfg(feature = "facade")]
+pub use facade::Recorder;
 pub use history::{History, Stretch, Track};
 pub use points::{Label, Series, Value, Visitor, visit};
 pub use snapshot::Snapshot;

@@ -21,14 +21,19 @@
 //! ```
 //!
 //! A program that only wants to send OTLP needs none of this: the layer does it by itself, at a fraction of the cost.
-//! Absent here are the sums of sections, which are metrics: they are in the directory, or where the layer sends itself.
+//! Absent here are the sums of sections, which are metrics: they are in the directory, or where the layer sends itself. With
+//! the feature `metrics`, `instruments` has the gauges of the machine, its GPUs and the process in a `MeterProvider`.
 
 mod context;
 mod exporter;
+#[cfg(feature = "metrics")]
+mod instruments;
 mod spans;
 
 pub use context::{attach, context, current};
 pub use exporter::exporter;
+#[cfg(feature = "metrics")]
+pub use instruments::instruments;
 
 /// What the page says in Rust, it does.
 #[cfg(doctest)]

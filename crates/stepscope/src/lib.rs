@@ -20,7 +20,8 @@
 //!
 //! Features: `http` (by default: OTLP over HTTP), `grpc` (and over gRPC, where `OTEL_EXPORTER_OTLP_PROTOCOL` asks for
 //! it), `tls` (endpoints with `https://`), `zstd` (where `OTEL_EXPORTER_OTLP_COMPRESSION` asks for it; builds a C
-//! library), `mem` (by default: memory figures), `macros` (by default: the attribute `profile`), `fmt` (`WithIds`: ids in
+//! library), `metrics` (gauges of the machine, its GPUs and the process, where the environment asks for them), `mem` (by
+//! default: memory figures), `macros` (by default: the attribute `profile`), `fmt` (`WithIds`: ids in
 //! the lines of `tracing_subscriber::fmt`).
 //!
 //! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here

@@ -1,6 +1,8 @@
-//! `stepscope monitor`, scraped by the real Prometheus: every series of the table arrives under its name, type and unit,
-//! with the values of the scrape; and `promtool` has nothing against the text but what the conventions' names bring.
+//! `stepscope monitor`, scraped by the real Prometheus and pushing to the real collector: every series of the table arrives
+//! under its name, type and unit, with the values of the same reading's scrape; and `promtool` has nothing against the text
+//! but what the conventions' names bring.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +13,7 @@ use stepscope_core::metric;
 use stepscope_core::vocabulary::Instrument;
 use stepscope_stack_tests::http;
 use stepscope_stack_tests::program::{command, parse, stepscope};
-use stepscope_stack_tests::stack;
+use stepscope_stack_tests::stack::{self, Stack};
 use stepscope_testkit::TempFolder;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -32,9 +34,10 @@ fn free_port() -> u16 {
         .map_or(0, |at| at.port())
 }
 
-fn monitor() -> Result<(Running, String), String> {
+fn monitor(arguments: &[&str], settings: &[(&str, &str)]) -> Result<(Running, String), String> {
     let failed = |error: std::io::Error| format!("failed to start the monitor: {error}");
     let mut command = stepscope(&["monitor", "--listen", "127.0.0.1:0"])?;
+    command.args(arguments).envs(settings.iter().copied());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(failed)?;
     let stderr = child.stderr.take().ok_or("no standard error")?;
     let mut line = String::new();
@@ -89,7 +92,7 @@ fn prometheus_has_what_the_table_says() -> Result<(), String> {
         return Ok(());
     }
     let folder = TempFolder::new("monitor").map_err(|error| error.to_string())?;
-    let (_monitor, target) = monitor()?;
+    let (_monitor, target) = monitor(&[], &[])?;
     let (_prometheus, address) = prometheus(&program, &folder, &target)?;
     let deadline = Instant::now() + PATIENCE;
     // After several readings everything is there, shares of time among it.
@@ -149,4 +152,95 @@ fn prometheus_has_what_the_table_says() -> Result<(), String> {
         lint.lines().filter(|line| !line.ends_with("should not have \"_count\" suffix")).collect();
     assert_eq!(other, [""; 0], "promtool");
     Ok(())
+}
+
+/// A message's points by Prometheus' names and labels; each metric is held against the table.
+fn pushed(message: &Value) -> BTreeMap<String, f64> {
+    let mut points = BTreeMap::new();
+    let all = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let scopes =
+        all(&message["resourceMetrics"]).into_iter().flat_map(|resource| all(&resource["scopeMetrics"]));
+    for found in scopes.flat_map(|scope| all(&scope["metrics"])) {
+        let name = found["name"].as_str().unwrap_or_default();
+        let row =
+            metric::all().find(|row| row.name == name).unwrap_or_else(|| panic!("{name} is in no table"));
+        assert_eq!(found["unit"].as_str().unwrap_or_default(), row.unit, "{name}");
+        let (sum, gauge) = (&found["sum"], &found["gauge"]);
+        let instrument = match (sum.is_object(), sum["isMonotonic"].as_bool().unwrap_or_default()) {
+            (true, true) => Instrument::Counter,
+            (true, false) => Instrument::UpDownCounter,
+            (false, _) => Instrument::Gauge,
+        };
+        assert_eq!(instrument, row.instrument, "{name}");
+        let (unit, end) = match (row.unit, instrument) {
+            ("s", _) => ("_seconds", ""),
+            ("By", _) => ("_bytes", ""),
+            ("Cel", _) => ("_celsius", ""),
+            ("J", _) => ("_joules", ""),
+            ("W", _) => ("_watts", ""),
+            ("1", Instrument::Gauge) => ("", "_ratio"),
+            _ => ("", ""),
+        };
+        let total = if instrument == Instrument::Counter { "_total" } else { "" };
+        let name = format!("{}{unit}{end}{total}", name.replace('.', "_"));
+        for point in all(if sum.is_object() { &sum["dataPoints"] } else { &gauge["dataPoints"] }) {
+            let mut labels: Vec<String> = all(&point["attributes"])
+                .iter()
+                .map(|label| {
+                    let key = label["key"].as_str().unwrap_or_default().replace('.', "_");
+                    format!("{key}={}", label["value"]["stringValue"])
+                })
+                .collect();
+            labels.sort_unstable();
+            let integer = point["asInt"].as_str().and_then(|text| text.parse::<f64>().ok());
+            let value = integer.or_else(|| point["asDouble"].as_f64()).unwrap_or_else(|| panic!("{point}"));
+            points.insert(format!("{name}{{{}}}", labels.join(",")), value);
+        }
+    }
+    points
+}
+
+/// The same of a scrape.
+fn scraped(text: &str) -> BTreeMap<String, f64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.starts_with("target_info"));
+    let split = |line: &str| {
+        let (series, value) = line.rsplit_once(' ')?;
+        let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+        let mut labels: Vec<&str> =
+            labels.trim_end_matches('}').split(',').filter(|text| !text.is_empty()).collect();
+        labels.sort_unstable();
+        Some((format!("{name}{{{}}}", labels.join(",")), value.parse().ok()?))
+    };
+    lines.map(|line| split(line).unwrap_or_else(|| panic!("{line}"))).collect()
+}
+
+#[test]
+fn the_collector_has_what_the_same_readings_scrape_has() -> Result<(), String> {
+    let built = |name: &str| stack::path(name).is_ok_and(|path| path.is_file());
+    let Some(kind) = ["collector", "collector-slim"].into_iter().find(|name| built(name)) else {
+        println!("SKIPPED: no collector is built (scripts/stack build collector-slim)");
+        return Ok(());
+    };
+    let stack = Stack::start(&["collector"], &[("STACK_COLLECTOR", kind)])?;
+    let settings = [("OTEL_METRIC_EXPORT_INTERVAL", "500")];
+    let (_monitor, target) = monitor(&["--otlp", stack.endpoint(), "--interval", "3"], &settings)?;
+    const PASSES: &str = "stepscope_exporter_passes_total{}";
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        assert!(Instant::now() < deadline, "no push has the readings of a scrape");
+        std::thread::sleep(Duration::from_millis(300));
+        let scrape = scraped(&http::get(&target, "/metrics")?);
+        // Shares of time need two readings, and an instrument the reading before.
+        let Some(passes) = scrape.get(PASSES).copied().filter(|passes| *passes >= 3.0) else { continue };
+        let text = std::fs::read_to_string(stack.data("json/metrics.jsonl")).unwrap_or_default();
+        // The last line may be written just now.
+        let messages = text.lines().rev().filter_map(|line| parse(line).ok()).map(|message| pushed(&message));
+        let Some(push) = messages.into_iter().find(|points| points.get(PASSES) == Some(&passes)) else {
+            continue;
+        };
+        assert_eq!(push, scrape);
+        println!("{} series of reading {passes} are the same in a push and a scrape", push.len());
+        assert!(push.len() > 50);
+        return Ok(());
+    }
 }

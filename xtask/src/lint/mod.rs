@@ -64,7 +64,9 @@ fn clippy() -> Outcome {
 /// The layer must build with any choice of its features; the workspace's build only sees one.
 fn features() -> Outcome {
     component("clippy", "clippy")?;
-    for features in ["", "http", "grpc", "macros", "mem", "tls", "grpc,tls", "zstd", "fmt"] {
+    for features in
+        ["", "http", "grpc", "macros", "mem", "tls", "grpc,tls", "zstd", "fmt", "metrics", "http,metrics"]
+    {
         let choice = ["clippy", "-p", "stepscope", "--no-default-features", "--features", features];
         run_command(cargo(&[&choice[..], &["--", "-D", "warnings"]].concat()))?;
     }

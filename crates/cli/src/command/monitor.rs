@@ -6,6 +6,7 @@ use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
 use stepscope_core::attr;
+use stepscope_metrics::alerts::Alerts;
 use stepscope_metrics::view::json;
 use stepscope_metrics::{Metrics, Snapshot};
 
@@ -31,18 +32,31 @@ pub(crate) fn run(args: &MonitorArgs, global: Global) -> Result<u8, CliError> {
     }
     stop::watch();
     let interval = if args.once { ONCE_INTERVAL } else { Duration::from_secs_f64(args.interval) };
+    let name = std::env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
     let mut builder = Metrics::builder()
         .interval(interval)
         .budget(args.budget)
         .allow_remote(args.allow_remote)
         .gpus(!args.no_gpu)
-        .resource(attr::SERVICE_NAME, "stepscope-monitor")
+        .resource(attr::SERVICE_NAME, name.unwrap_or_else(|| "stepscope-monitor".into()))
         .resource(attr::SERVICE_VERSION, env!("CARGO_PKG_VERSION"));
     if let Some(path) = &args.nvml {
         builder = builder.gpu_library(path);
     }
     if let Some(address) = args.listen {
         builder = builder.prometheus(address);
+    }
+    if !args.once {
+        let tell = move |change: &stepscope_metrics::alerts::Change<'_>| {
+            output::note(global, &format!("stepscope: {change}"));
+        };
+        builder = builder.alerts(Alerts::default().on_change(tell));
+    }
+    if let Some(endpoint) = &args.otlp {
+        builder = builder.otlp(endpoint);
+    }
+    if let Some(name) = host_name() {
+        builder = builder.resource(attr::HOST_NAME, name);
     }
     if let Some(pid) = args.pid {
         builder = builder.pid(pid);
@@ -54,6 +68,12 @@ pub(crate) fn run(args: &MonitorArgs, global: Global) -> Result<u8, CliError> {
     let shown = if args.once { once(&metrics, args) } else { follow(&metrics, args, interval, global) };
     metrics.stop();
     shown.map(|()| exit::FINE)
+}
+
+/// What tells the figures of several machines apart.
+fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Two readings: shares need a time between them.

@@ -30,6 +30,8 @@ pub(crate) const OURS: &[&str] = &[
     "STEPSCOPE_HOOK_EXIT",
     "STEPSCOPE_HOOK_PANICS",
     "STEPSCOPE_LOCATIONS",
+    "STEPSCOPE_METRICS_ADDR",
+    "STEPSCOPE_METRICS_ALLOW_REMOTE",
     "STEPSCOPE_OVERFLOW",
     "STEPSCOPE_RING_BYTES",
     "STEPSCOPE_SIGUSR2",
@@ -54,8 +56,16 @@ const NUMBERS: &[&str] = &[
 ];
 
 /// Variables of OpenTelemetry that the layer follows, too; the exporters' are made of [`EXPORTER_FOLLOWED`].
-const FOLLOWED: &[&str] =
-    &["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_METRIC_EXPORT_INTERVAL", "OTEL_SDK_DISABLED"];
+const FOLLOWED: &[&str] = &[
+    "OTEL_SERVICE_NAME",
+    "OTEL_RESOURCE_ATTRIBUTES",
+    "OTEL_METRIC_EXPORT_INTERVAL",
+    "OTEL_SDK_DISABLED",
+    // With its feature `metrics`.
+    "OTEL_METRICS_EXPORTER",
+    "OTEL_EXPORTER_PROMETHEUS_HOST",
+    "OTEL_EXPORTER_PROMETHEUS_PORT",
+];
 
 /// Others that its specification knows; the exporters' are made of [`EXPORTER`].
 const SPECIFIED: &[&str] = &[
@@ -84,7 +94,6 @@ const SPECIFIED: &[&str] = &[
     "OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT",
     "OTEL_LOGRECORD_ATTRIBUTE_COUNT_LIMIT",
     "OTEL_TRACES_EXPORTER",
-    "OTEL_METRICS_EXPORTER",
     "OTEL_LOGS_EXPORTER",
     "OTEL_METRICS_EXEMPLAR_FILTER",
     "OTEL_METRIC_EXPORT_TIMEOUT",

@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod formats;
+mod gauges;
 mod help;
 mod inputs;
 mod monitor;

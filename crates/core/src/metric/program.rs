@@ -32,6 +32,10 @@ metrics! {
     PASS_DURATION = "stepscope.exporter.pass.duration", Gauge, "s", [], "the exporter", Pass;
     /// Passes over the sources since the exporter started.
     PASSES = "stepscope.exporter.passes", Counter, "{pass}", [], "the exporter", Pass;
+    /// Pushes to a collector that have failed. What they had is in the next one that does not.
+    PUSHES_FAILED = "stepscope.exporter.pushes.failed", Counter, "{push}", [], "the exporter", Pass;
+    /// What the program recorded by the facade `metrics` and is not published: series over the bound, values that are no numbers.
+    USER_DROPPED = "stepscope.exporter.user.dropped", Counter, "{record}", [], "the exporter", Pass;
     /// Series that are published.
     SERIES = "stepscope.exporter.series", UpDownCounter, "{series}", [], "the exporter", Pass;
     /// Series that are not published because there are more than the budget allows.

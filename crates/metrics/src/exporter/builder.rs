@@ -1,13 +1,19 @@
 //! What the exporter shall read and publish.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Metrics, Shared, renders, run};
+use super::{Latest, Metrics, Shared, renders, run};
+use crate::alerts::Alerts;
 use crate::error::Error;
+use crate::notes::{Listener, Notes};
+use crate::snapshot::Steps;
 use crate::view::http::Server;
+#[cfg(feature = "otlp")]
+use crate::view::otlp::Push;
 
 /// Shorter intervals cost more than they show: the kernel counts processor time in hundredths of a second.
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
@@ -15,6 +21,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_INTERVAL: Duration = Duration::from_secs(300);
 /// Series that are published unless more is allowed.
 pub const DEFAULT_BUDGET: usize = 2_000;
+
 /// What shall be read and published.
 #[derive(Debug, Clone)]
 #[must_use]
@@ -29,6 +36,36 @@ pub struct Builder {
     pub(super) gpu_library: Option<PathBuf>,
     pub(super) keeps_history: bool,
     pub(super) resource: Vec<(&'static str, String)>,
+    #[cfg(feature = "otlp")]
+    pub(super) endpoint: Option<String>,
+    #[cfg(feature = "facade")]
+    pub(super) installs_recorder: bool,
+    #[cfg(feature = "facade")]
+    pub(super) forwards: bool,
+    pub(super) alerts: Alerts,
+    pub(super) steps: Option<Program>,
+    pub(super) has_host: bool,
+    pub(super) on_note: Option<OnNote>,
+}
+
+/// What the program tells of its steps.
+#[derive(Clone)]
+pub(super) struct Program(pub(super) Arc<dyn Fn() -> Steps + Send + Sync>);
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Program")
+    }
+}
+
+/// Who is told notes.
+#[derive(Clone)]
+pub(super) struct OnNote(Listener);
+
+impl fmt::Debug for OnNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnNote")
+    }
 }
 
 impl Default for Builder {
@@ -44,6 +81,16 @@ impl Default for Builder {
             gpu_library: None,
             keeps_history: false,
             resource: Vec::new(),
+            #[cfg(feature = "otlp")]
+            endpoint: None,
+            #[cfg(feature = "facade")]
+            installs_recorder: false,
+            #[cfg(feature = "facade")]
+            forwards: false,
+            alerts: Alerts::none(),
+            steps: None,
+            has_host: true,
+            on_note: None,
         }
     }
 }
@@ -58,6 +105,56 @@ impl Builder {
     /// Answers Prometheus' scrapes at this address. Port 0 takes any free one.
     pub const fn prometheus(mut self, address: SocketAddr) -> Self {
         self.address = Some(address);
+        self
+    }
+
+    /// Pushes to the collector at this URL by OTLP over HTTP, as `http://localhost:4318`: every 10 seconds, or as often as
+    /// `OTEL_METRIC_EXPORT_INTERVAL` says (in milliseconds), and when it stops.
+    #[cfg(feature = "otlp")]
+    pub fn otlp(mut self, endpoint: impl Into<String>) -> Self {
+        self.endpoint = Some(endpoint.into());
+        self
+    }
+
+    /// Takes what the program's crates record by the facade `metrics`: installs a recorder of ours, unless there is one,
+    /// which is then among the [notes](Metrics::notes). It stays when this stops.
+    #[cfg(feature = "facade")]
+    pub const fn install_recorder(mut self, wanted: bool) -> Self {
+        self.installs_recorder = wanted;
+        self
+    }
+
+    /// Hands every point to the recorder of the facade `metrics` that the program has installed, after each pass. Counters
+    /// that are no whole numbers are gauges there, and gauges of what is gone become NaN.
+    #[cfg(feature = "facade")]
+    pub const fn forward_to_recorder(mut self, wanted: bool) -> Self {
+        self.forwards = wanted;
+        self
+    }
+
+    /// Watches these rules; none unless set.
+    pub fn alerts(mut self, alerts: Alerts) -> Self {
+        self.alerts = alerts;
+        self
+    }
+
+    /// Asks this for the program's steps at each pass, which waits for it.
+    pub fn steps(mut self, steps: impl Fn() -> Steps + Send + Sync + 'static) -> Self {
+        self.steps = Some(Program(Arc::new(steps)));
+        self
+    }
+
+    /// Tells this each of the [notes](Metrics::notes) at once, on the thread that has it, which may be one of the program's
+    /// own; [`Metrics::notes`] has them nevertheless.
+    pub fn on_note(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_note = Some(OnNote(Arc::new(listener)));
+        self
+    }
+
+    /// Whether the machine and its devices are told of, beside the process and its container; they are unless set. Of
+    /// several processes of a program on a machine, one should.
+    pub const fn host(mut self, wanted: bool) -> Self {
+        self.has_host = wanted;
         self
     }
 
@@ -112,7 +209,7 @@ impl Builder {
     /// Starts to read and to publish.
     ///
     /// # Errors
-    /// Where the address cannot be listened on, or the system has no thread left.
+    /// Where the address cannot be listened on, the endpoint is none, or the system has no thread left.
     pub fn start(self) -> Result<Metrics, Error> {
         if let Some(address) =
             self.address.filter(|address| !address.ip().is_loopback() && !self.allow_remote)
@@ -122,19 +219,40 @@ impl Builder {
                  use 127.0.0.1, or allow it (allow_remote, --allow-remote)"
             )));
         }
-        let shared = Arc::new(Shared::default());
+        let listener = self.on_note.as_ref().map(|OnNote(listener)| Arc::clone(listener));
+        let shared = Arc::new(Shared::new(Notes::listened_to_by(listener)));
+        let limit = self.interval.saturating_mul(5).max(Duration::from_secs(10));
+        let latest = Latest { shared: Arc::clone(&shared), budget: self.budget, limit };
         let server = match self.address {
             Some(address) => {
-                let render = renders(&shared, &self);
+                let render = renders(latest.clone(), &self);
                 Some(Server::start(address, render).map_err(Error::new)?)
             }
             None => None,
         };
-        let reader = Arc::clone(&shared);
+        #[cfg(feature = "otlp")]
+        let push = match &self.endpoint {
+            Some(endpoint) => Some(Push::start(endpoint, &self.resource, &latest).map_err(Error::new)?),
+            None => None,
+        };
+        #[cfg(feature = "facade")]
+        {
+            if self.installs_recorder {
+                crate::facade::install(&shared.notes);
+            }
+            if self.forwards {
+                shared.add(crate::facade::Forward::default().follower(self.budget));
+            }
+        }
         std::thread::Builder::new()
             .name("stepscope-metrics".into())
-            .spawn(move || run(&reader, &self))
+            .spawn(move || run(&shared, &self))
             .map_err(|error| Error::new(format!("failed to start the thread of the metrics: {error}")))?;
-        Ok(Metrics { shared, server })
+        Ok(Metrics {
+            latest,
+            server,
+            #[cfg(feature = "otlp")]
+            push,
+        })
     }
 }

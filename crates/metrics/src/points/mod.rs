@@ -1,10 +1,10 @@
 //! From a snapshot to points under the names of the table: the one way that every view goes. Points of one metric come
-//! together, the machine's first and those of single processors last, so that a budget of series cuts what matters least.
+//! together: the machine's and its devices' first, then the program's, and those of single processors last, so that a budget of series cuts what matters least.
 
 mod device;
 mod host;
+mod program;
 
-use stepscope_core::metric::program;
 use stepscope_core::vocabulary::Metric;
 
 use crate::snapshot::Snapshot;
@@ -57,8 +57,10 @@ pub fn visit(snapshot: &Snapshot, budget: usize, visitor: &mut dyn Visitor) -> S
         Walk { visitor, budget: budget as u64, row: None, is_open: false, series: Series::default() };
     host::visit(snapshot, &mut walk);
     device::visit(snapshot, &mut walk);
+    program::visit(snapshot, &mut walk);
     host::cores(snapshot, &mut walk);
-    walk.own(snapshot);
+    walk.budget = u64::MAX;
+    program::own(snapshot, &mut walk);
     walk.series
 }
 
@@ -110,16 +112,6 @@ impl Walk<'_> {
         for (label, value) in points {
             self.point(&[(key, label)], value);
         }
-    }
-
-    /// The exporter's own figures; they are always there.
-    fn own(&mut self, snapshot: &Snapshot) {
-        self.budget = u64::MAX;
-        let left_out = self.series.left_out;
-        self.one(&program::row::PASSES, Some(snapshot.passes));
-        self.one(&program::row::PASS_DURATION, snapshot.pass_duration_s);
-        self.one(&program::row::SERIES_LEFT_OUT, Some(left_out));
-        self.one(&program::row::SERIES, Some(self.series.published + 1));
     }
 }
 

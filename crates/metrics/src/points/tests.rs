@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::snapshot::{CPU_MODES, Container, Gpu, Process};
-use stepscope_core::metric;
+use stepscope_core::metric::{self, program};
 
 #[derive(Default)]
 struct Collected {

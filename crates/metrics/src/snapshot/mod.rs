@@ -2,10 +2,12 @@
 //! Counters count from where the system does. Taking a copy into an older one allocates nothing while no device comes.
 
 mod gpu;
+mod user;
 
 use std::sync::Arc;
 
 pub use self::gpu::Gpu;
+pub use self::user::{AlertState, MAX_USER_LABELS, Steps, UserLabels, UserPoint};
 
 /// The modes of a processor's time, as `cpu.mode` has them.
 pub const CPU_MODES: [&str; 8] =
@@ -26,6 +28,8 @@ pub struct Snapshot {
     pub passes: u64,
     /// How long this pass took.
     pub pass_duration_s: Option<f64>,
+    /// Pushes to a collector that failed; where there are any pushes.
+    pub pushes_failed: Option<u64>,
     /// The machine.
     pub host: Host,
     /// Share of its time that each logical processor was at work since the last pass.
@@ -46,6 +50,14 @@ pub struct Snapshot {
     pub container: Option<Container>,
     /// GPUs, in the order of their indices.
     pub gpus: Vec<Gpu>,
+    /// The program's steps, where it tells them.
+    pub steps: Steps,
+    /// Alerts, where any are watched.
+    pub alerts: Vec<AlertState>,
+    /// What the program has recorded by the facade `metrics`; points of one metric are together.
+    pub user: Vec<UserPoint>,
+    /// What of that was not taken, where anything is taken.
+    pub user_dropped: Option<u64>,
 }
 
 impl Clone for Snapshot {
@@ -56,13 +68,19 @@ impl Clone for Snapshot {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        let Self { taken_unix_ns, passes, pass_duration_s, host, process, container, .. } = source;
+        let Self { taken_unix_ns, passes, pass_duration_s, pushes_failed, host, process, container, .. } =
+            source;
         self.taken_unix_ns = *taken_unix_ns;
         self.passes = *passes;
         self.pass_duration_s = *pass_duration_s;
+        self.pushes_failed = *pushes_failed;
         self.host = *host;
         self.process = *process;
         self.container = *container;
+        self.steps = source.steps;
+        self.user_dropped = source.user_dropped;
+        self.alerts.clone_from(&source.alerts);
+        self.user.clone_from(&source.user);
         self.cores.clone_from(&source.cores);
         self.disks.clone_from(&source.disks);
         self.interfaces.clone_from(&source.interfaces);
@@ -70,6 +88,20 @@ impl Clone for Snapshot {
         self.sensors.clone_from(&source.sensors);
         self.zones.clone_from(&source.zones);
         self.gpus.clone_from(&source.gpus);
+    }
+}
+
+impl Snapshot {
+    /// Leaves what is of this process and its container.
+    pub(crate) fn forget_host(&mut self) {
+        self.host = Host::default();
+        self.cores.clear();
+        self.disks.clear();
+        self.interfaces.clear();
+        self.filesystems.clear();
+        self.sensors.clear();
+        self.zones.clear();
+        self.gpus.clear();
     }
 }
 

@@ -1,9 +1,12 @@
-//! The exporter from outside: recorded trees, the live machine, scrapes, memory in the steady state.
+//! The exporter from outside: recorded trees, the live machine, each view, memory in the steady state.
 
 #![expect(clippy::unwrap_used, reason = "a test whose surroundings fail cannot go on")]
 
+mod alerts;
 mod common;
+mod facade;
 mod gpus;
+mod instruments;
 mod live;
 mod scrape;
 mod steady;

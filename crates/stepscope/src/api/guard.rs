@@ -24,6 +24,8 @@ pub struct Guard {
     directory: Option<PathBuf>,
     /// Where reports are to be written, by who takes them.
     reports: Vec<PathBuf>,
+    #[cfg(feature = "metrics")]
+    metrics: Option<stepscope_metrics::Metrics>,
 }
 
 impl Guard {
@@ -40,11 +42,27 @@ impl Guard {
     pub(crate) fn new(recorder: Arc<Recorder>, control: Arc<Control>, directory: Option<PathBuf>) -> Self {
         let run = exit::begin(recorder, control);
         let reports = run.recorder.config.reports.clone();
-        Self { handle: Handle::new(Some(run.clone()), false), run: Some(run), directory, reports }
+        #[cfg(feature = "metrics")]
+        let metrics = crate::api::gauges::start(&run.recorder);
+        Self {
+            handle: Handle::new(Some(run.clone()), false),
+            run: Some(run),
+            directory,
+            reports,
+            #[cfg(feature = "metrics")]
+            metrics,
+        }
     }
 
     fn of_nothing(has_failed: bool) -> Self {
-        Self { run: None, handle: Handle::new(None, has_failed), directory: None, reports: Vec::new() }
+        Self {
+            run: None,
+            handle: Handle::new(None, has_failed),
+            directory: None,
+            reports: Vec::new(),
+            #[cfg(feature = "metrics")]
+            metrics: None,
+        }
     }
 
     /// Whether anything is recorded.
@@ -89,6 +107,13 @@ impl Drop for Guard {
         let _own = memory::own_call();
         if let Some(run) = self.run.take() {
             exit::end(&run);
+            // A forked child has none of its threads, and may not have its locks.
+            #[cfg(feature = "metrics")]
+            if std::process::id() == run.recorder.process_id {
+                drop(self.metrics.take());
+            } else {
+                std::mem::forget(self.metrics.take());
+            }
             // Not in a forked child, which ends nothing.
             if std::process::id() == run.recorder.process_id {
                 self.say_unwritten();

@@ -4,6 +4,8 @@
 pub(crate) mod builder;
 pub(crate) mod current;
 pub(crate) mod figures;
+#[cfg(feature = "metrics")]
+pub(crate) mod gauges;
 pub(crate) mod guard;
 pub(crate) mod handle;
 pub(crate) mod layer;

@@ -5,6 +5,8 @@ pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod file;
 pub(crate) mod filter;
+#[cfg(feature = "metrics")]
+pub(crate) mod gauges;
 pub(crate) mod on_signal;
 pub(crate) mod otlp;
 pub(crate) mod ring;
@@ -64,6 +66,8 @@ pub(crate) struct Config {
     /// Files that reports are to be written to when the run ends, by those who can.
     pub reports: Vec<PathBuf>,
     pub otlp: otlp::Otlp,
+    #[cfg(feature = "metrics")]
+    pub gauges: gauges::Gauges,
     /// How often the directory is written, at the latest.
     pub flush_interval: Duration,
     /// How often aggregates are published.
@@ -108,6 +112,8 @@ impl Default for Config {
             format: Format::Protobuf,
             reports: Vec::new(),
             otlp: otlp::Otlp::default(),
+            #[cfg(feature = "metrics")]
+            gauges: gauges::Gauges::default(),
             flush_interval: Duration::from_millis(500),
             aggregate_interval: Duration::from_secs(10),
             exit_timeout: Duration::from_secs(2),
@@ -149,6 +155,8 @@ impl Config {
             Some((said.name, said.value.into_string().ok()?))
         };
         config.otlp = otlp::Otlp::new(of_both, warnings);
+        #[cfg(feature = "metrics")]
+        config.gauges.apply(|name| raw(name)?.into_string().ok(), warnings);
         config
     }
 
@@ -223,6 +231,23 @@ impl Config {
             ("STEPSCOPE_HOOK_EXIT", &mut self.hook_exit),
         ] {
             *is_on = reader.one_of(name, "on, off", switch).unwrap_or(*is_on);
+        }
+        #[cfg(feature = "metrics")]
+        {
+            if let Some((name, text)) = reader.text("STEPSCOPE_METRICS_ADDR") {
+                match text.parse() {
+                    Ok(address) => self.gauges.address = Some(address),
+                    Err(_) => reader
+                        .warnings
+                        .push(format!("{name}={text} is no address as 127.0.0.1:9101: ignored")),
+                }
+            }
+            let allowed = reader.one_of("STEPSCOPE_METRICS_ALLOW_REMOTE", "on, off", switch);
+            self.gauges.allow_remote = allowed.unwrap_or(self.gauges.allow_remote);
+        }
+        #[cfg(not(feature = "metrics"))]
+        for name in ["STEPSCOPE_METRICS_ADDR", "STEPSCOPE_METRICS_ALLOW_REMOTE"] {
+            reader.warn(name, "needs the feature `metrics` of the crate stepscope: ignored");
         }
         if let Some(filter) = reader.parts("STEPSCOPE_FILTER", |text, refuse| Filter::parse(text, refuse)) {
             self.filter = filter;

@@ -5,6 +5,8 @@ pub(crate) mod directory;
 pub(crate) mod encode;
 pub(crate) mod exporter;
 pub(crate) mod exporter_sink;
+#[cfg(all(feature = "http", feature = "metrics"))]
+pub(crate) mod gauges;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod kept_steps;

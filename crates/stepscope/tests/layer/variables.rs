@@ -73,6 +73,8 @@ cases! {
     others_change_nothing(unread):
         "OTEL_TRACES_EXPORTER",
         "OTEL_METRICS_EXPORTER",
+        "OTEL_EXPORTER_PROMETHEUS_HOST",
+        "OTEL_EXPORTER_PROMETHEUS_PORT",
         "OTEL_TRACES_SAMPLER",
         "OTEL_LOGS_EXPORTER",
         "OTEL_PROPAGATORS",

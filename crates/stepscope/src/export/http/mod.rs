@@ -318,6 +318,18 @@ impl Sink for HttpSink {
             message.clear();
             self.metrics = message.encoder;
         }
+        #[cfg(feature = "metrics")]
+        if let Some(latest) = context.recorder.gauges.get() {
+            let mut message =
+                Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(Format::Protobuf)));
+            let encoder = message.next(context);
+            let points = with_encoder!(encoder, encoder => super::gauges::write_gauges(encoder.as_mut(), context, latest));
+            if points > 0 {
+                self.enqueue(target, message.finish().0, 0);
+            }
+            message.clear();
+            self.metrics = message.encoder;
+        }
     }
 
     fn flush(&mut self, _: &Context<'_>) {

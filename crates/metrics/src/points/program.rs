@@ -1,0 +1,42 @@
+//! Points of the program and of the exporter.
+
+use stepscope_core::attr;
+use stepscope_core::metric::program::row;
+
+use super::Walk;
+use crate::snapshot::{MAX_USER_LABELS, Snapshot};
+
+pub(super) fn visit(snapshot: &Snapshot, walk: &mut Walk<'_>) {
+    let steps = snapshot.steps;
+    walk.one(&row::STEP_NUMBER, steps.number);
+    walk.one(&row::STEP_DURATION_P50, steps.p50_s);
+    walk.one(&row::STEP_DURATION_P95, steps.p95_s);
+    walk.one(&row::SAMPLE_RATE, steps.sample_rate);
+    walk.one(&row::DATA_WAIT_SHARE, steps.data_wait_share);
+    walk.of(&row::ALERT_FIRING);
+    for alert in &snapshot.alerts {
+        let labels = [(attr::ALERT_RULE, &*alert.rule), (attr::ALERT_SEVERITY, alert.severity)];
+        walk.point(&labels, Some(u64::from(alert.firing)));
+    }
+    let mut before = None;
+    for point in &snapshot.user {
+        if before.replace(point.metric).is_none_or(|row| !std::ptr::eq(row, point.metric)) {
+            walk.of(point.metric);
+        }
+        let mut labels = [("", ""); MAX_USER_LABELS];
+        let all = labels.iter_mut().zip(point.labels.iter());
+        all.for_each(|(slot, (key, text))| *slot = (key, text));
+        walk.point(labels.get(..point.labels.len()).unwrap_or(&labels), Some(point.value));
+    }
+}
+
+/// The exporter's own figures; they are always there.
+pub(super) fn own(snapshot: &Snapshot, walk: &mut Walk<'_>) {
+    let left_out = walk.series.left_out;
+    walk.one(&row::PASSES, Some(snapshot.passes));
+    walk.one(&row::PASS_DURATION, snapshot.pass_duration_s);
+    walk.one(&row::PUSHES_FAILED, snapshot.pushes_failed);
+    walk.one(&row::USER_DROPPED, snapshot.user_dropped);
+    walk.one(&row::SERIES_LEFT_OUT, Some(left_out));
+    walk.one(&row::SERIES, Some(walk.series.published + 1));
+}

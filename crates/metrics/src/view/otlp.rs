@@ -1,0 +1,185 @@
+//! Pushes to a collector, by OpenTelemetry's SDK and exporter: OTLP over HTTP. What fails is told once and counted; as the
+//! values are cumulative, the next push says it all.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use opentelemetry::metrics::MeterProvider as _;
+use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_http::hyper::HyperClient;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{MetricExporter, Protocol, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::metrics::data::ResourceMetrics;
+use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
+use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider, Temporality};
+
+use super::instruments::Instruments;
+use crate::exporter::{Latest, Shared};
+
+/// Time from one push to the next, unless the environment says another.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// Time that a request may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Time that the last push may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Where collectors take metrics.
+const PATH: &str = "v1/metrics";
+
+/// Pushes until it is dropped, which sends everything a last time.
+#[derive(Debug)]
+pub(crate) struct Push(Option<SdkMeterProvider>);
+
+impl Push {
+    /// Starts; the error says what is wrong with the endpoint.
+    pub(crate) fn start(
+        endpoint: &str,
+        resource: &[(&'static str, String)],
+        latest: &Latest,
+    ) -> Result<Self, String> {
+        let failed = |why: &dyn std::fmt::Display| {
+            format!("failed to push to {endpoint}: {why}; give a URL as http://localhost:4318")
+        };
+        let url = whole(endpoint).map_err(|why| failed(&why))?;
+        let exporter = MetricExporter::builder()
+            .with_http()
+            .with_http_client(Client::new().map_err(|error| failed(&error))?)
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(url)
+            .with_timeout(TIMEOUT)
+            .build()
+            .map_err(|error| failed(&error))?;
+        let exporter = Told { exporter, endpoint: endpoint.to_owned(), shared: Arc::clone(&latest.shared) };
+        let mut reader = PeriodicReader::builder(exporter);
+        if std::env::var_os("OTEL_METRIC_EXPORT_INTERVAL").is_none() {
+            reader = reader.with_interval(INTERVAL);
+        }
+        let attributes = resource.iter().map(|(key, text)| KeyValue::new(*key, text.clone()));
+        let provider = SdkMeterProvider::builder()
+            .with_reader(reader.build())
+            .with_resource(Resource::builder().with_attributes(attributes).build())
+            .build();
+        let scope = InstrumentationScope::builder("stepscope").with_version(env!("CARGO_PKG_VERSION"));
+        let meter = provider.meter_with_scope(scope.build());
+        latest.shared.add(Instruments::new(latest.clone(), meter).follower());
+        Ok(Self(Some(provider)))
+    }
+}
+
+impl Drop for Push {
+    /// On a thread of its own, which is not waited for where the collector does not answer.
+    fn drop(&mut self) {
+        let Some(provider) = self.0.take() else { return };
+        let (send, receive) = mpsc::sync_channel(1);
+        let end = move || {
+            let _ = provider.shutdown();
+            let _ = send.send(());
+        };
+        if std::thread::Builder::new().name("stepscope-push-end".into()).spawn(end).is_ok() {
+            let _ = receive.recv_timeout(PATIENCE);
+        }
+    }
+}
+
+/// The URL with the path of the signal.
+fn whole(endpoint: &str) -> Result<String, &'static str> {
+    let endpoint = endpoint.trim().trim_end_matches('/');
+    if endpoint.starts_with("https://") {
+        return Err("https is not spoken here: a collector on this machine can forward it");
+    }
+    if !endpoint.starts_with("http://") {
+        return Err("it does not begin with http://");
+    }
+    Ok(if endpoint.ends_with(PATH) { endpoint.to_owned() } else { format!("{endpoint}/{PATH}") })
+}
+
+/// Hyper's client on a runtime of its own: the SDK's reader has none.
+#[derive(Debug)]
+struct Client {
+    client: HyperClient,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl Client {
+    fn new() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { client: HyperClient::with_default_connector(TIMEOUT, None), runtime: Some(runtime) })
+    }
+}
+
+impl Drop for Client {
+    /// Without waiting for a name that is being looked up.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl HttpClient for Client {
+    fn send_bytes<'s, 'f>(
+        &'s self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'f>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        Box::pin(async move {
+            match &self.runtime {
+                Some(runtime) => runtime.block_on(self.client.send_bytes(request)),
+                None => Err("it has ended".into()),
+            }
+        })
+    }
+}
+
+/// Says what fails.
+struct Told {
+    exporter: MetricExporter,
+    endpoint: String,
+    shared: Arc<Shared>,
+}
+
+impl PushMetricExporter for Told {
+    async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
+        let result = self.exporter.export(metrics).await;
+        if let Err(error) = &result {
+            self.shared.pushes_failed.fetch_add(1, Ordering::Relaxed);
+            let text = format!("pushes to {} fail: {error}; it goes on trying", self.endpoint);
+            self.shared.notes.tell("push", &text);
+        }
+        result
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.exporter.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn temporality(&self) -> Temporality {
+        self.exporter.temporality()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_a_base_or_the_whole() {
+        assert_eq!(whole("http://a:4318").as_deref(), Ok("http://a:4318/v1/metrics"));
+        assert_eq!(whole(" http://a:4318/x/ ").as_deref(), Ok("http://a:4318/x/v1/metrics"));
+        assert_eq!(whole("http://a:4318/v1/metrics").as_deref(), Ok("http://a:4318/v1/metrics"));
+        for (endpoint, why) in [("https://a", "https"), ("localhost:4318", "begin"), ("", "begin")] {
+            assert!(whole(endpoint).is_err_and(|text| text.contains(why)), "{endpoint}");
+        }
+    }
+}
