@@ -72,10 +72,9 @@ fn loaders_with_time_to_spare_are_fine() {
         assert!(said.starts_with("loaders have time to spare"), "{said}");
     }
     // What threads of the steps make themselves, no rank waits for elsewhere.
-    let said = with(&|summary| {
-        summary.batches.loaders[0].workers.iter_mut().for_each(|worker| worker.drives_steps = true);
-    });
-    assert_eq!(said, "no batches of loader threads were read");
+    let mut summary = group(0.98);
+    summary.batches.loaders[0].workers.iter_mut().for_each(|worker| worker.drives_steps = true);
+    assert_eq!(unknown(RULE, &summary), "no batches of loader threads were read");
 }
 
 #[test]
