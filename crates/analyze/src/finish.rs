@@ -1,5 +1,4 @@
-//! From accumulators to a [`Summary`]: the only place where floats are made. Each part of the summary has a
-//! file of its own; this one picks the run and puts the parts together.
+//! From accumulators to a [`Summary`]. Each part of the summary is its subject's; this one picks the run and puts the parts together.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! One step cut out of its trace, with its critical path, to be kept. Rare: it is done for steps that stay, so it may
-//! allocate. Which steps stay is the business of `examples`.
+//! allocate. Which steps stay is the business of the module above.
 
 use std::collections::BTreeMap;
 

@@ -124,13 +124,13 @@ pub struct SectionRow {
     pub phase: Option<PhaseName>,
     /// How the phase is known.
     pub phase_source: Option<PhaseSource>,
-    /// Where `stats`, `memory` and `self_busy_ns` come from.
+    /// Where counts, sums, `alloc` and `self_busy_ns` come from; quantiles are those of spans where these are as many.
     pub source: FigureSource,
-    /// Durations. `stats.total` counts recursive time once, `stats.count` counts every call that has a
+    /// Durations. `total` counts recursive time once, `count` counts every call that has a
     /// duration of its own.
     #[serde(flatten)]
     pub stats: Stats,
-    /// Calls beyond `stats.count` that share the path of the call around them (depth or number of paths
+    /// Calls beyond `count` that share the path of the call around them (depth or number of paths
     /// bounded), so that their time is inside that call's.
     pub collapsed_calls: u64,
     /// Duration − |union of children clamped to it|, summed over spans; absent where there are no spans, and where

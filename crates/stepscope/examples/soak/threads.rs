@@ -31,7 +31,7 @@ const HASTY: u64 = 16;
 const KNOWN_BYTES: u64 = 4 << 20;
 
 /// And where spans were lost: in a directory that has used half of its bound, spans wait for the roots of their traces, and
-/// some of those have been lost. (Then the oldest go: `thin.rs` of the layer.)
+/// some of those have been lost. (Then the oldest go: `thinning.rs` of the layer.)
 const WAITING_BYTES: u64 = 32 << 20;
 
 /// What may be resident beyond that and is not in use: what the arenas of the allocator keep of the exporter's queue, of

@@ -1,5 +1,5 @@
 //! The way to talk to the background thread: orders to flush and to end, and the answers. What an order makes
-//! the thread do is in `worker`.
+//! the thread do is in `background`.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
