@@ -27,26 +27,22 @@ class Leveled(pages.OnePage):
         drawn = ("const plot = document.querySelector('#plot-steps .drawing'), box = one => (({left, right, top}) => [left, right, top])(one.getBoundingClientRect()); "
                  "return [plot.querySelectorAll('.mark').length, [...plot.querySelectorAll('.mark title')].map(one => one.textContent), "
                  "[...plot.querySelectorAll('.change')].map(box), box(plot)]")
-        with browser.Browser(scripts=False) as bare:
-            shown = {}
-            for window, widths in ((self.browser, (1280, 700, 360)), (bare, (1280, 700, 360))):
-                for width in widths:
-                    window.resize(width, 900)
-                    window.open(self.page, ready=window is self.browser)
-                    lines, titles, words_, (left, right, _) = window.run(drawn)
-                    # What is not shown is nowhere.
-                    words_ = [word for word in words_ if word[1] > word[0]]
-                    shown[window is bare, width] = len(words_)
-                    self.assertEqual(lines, 4)
-                    self.assertTrue(all("slower" in title or "faster" in title for title in titles), titles)
-                    # Not beyond the page, and not over each other.
-                    self.assertTrue(all(begin >= left and end <= right + 1 for begin, end, _ in words_), (width, words_, left, right))
-                    for at, (begin, end, top) in enumerate(words_):
-                        for other, until, row in words_[:at]:
-                            self.assertTrue(row != top or end <= other or until <= begin, (width, words_))
+        shown = {}
+        for width in (1280, 700, 360):
+            self.browser.resize(width, 900)
+            self.browser.open(self.page)
+            lines, titles, words_, (left, right, _) = self.browser.run(drawn)
+            shown[width] = len(words_)
+            self.assertEqual(lines, 4)
+            self.assertTrue(all("slower" in title or "faster" in title for title in titles), titles)
+            # Not beyond the page, and not over each other.
+            self.assertTrue(all(begin >= left and end <= right + 1 for begin, end, _ in words_), (width, words_, left, right))
+            for at, (begin, end, top) in enumerate(words_):
+                for other, until, row in words_[:at]:
+                    self.assertTrue(row != top or end <= other or until <= begin, (width, words_))
         # Where there is room, all of them stand there.
-        self.assertEqual(shown[False, 1280], 4)
-        self.assertLess(shown[False, 360], 4)
+        self.assertEqual(shown[1280], 4)
+        self.assertLess(shown[360], 4)
         self.assertEqual(self.browser.messages(), [])
 
 
@@ -67,21 +63,18 @@ class Marked(pages.OnePage):
         self.assertEqual((change["step"], period["every"], period["first_step"]), (180, 25, 24))
         marks = ("return [...document.querySelectorAll('#plot-steps .drawing ' + arguments[0])].map(one => "
                  "[parseFloat(one.getAttribute('x1') ?? one.getAttribute('x')), one.textContent, one.getAttribute('width')])")
-        with browser.Browser(scripts=False) as bare:
-            bare.open(self.page, ready=False)
-            for window in (self.browser, bare):
-                [[place, *_]] = window.run(marks, ".mark")
-                self.assertAlmostEqual(place, 100 * 180 / 299, places=1)
-                [[_, words_, _]] = window.run(marks, ".change")
-                self.assertRegex(words_, r"^\d+ % slower$")
-                beats = window.run(marks, ".beat")
-                self.assertEqual([round(place * 2.99) for place, *_ in beats], list(range(24, 300, 25)))
-                self.assertEqual({words_ for _, words_, _ in beats}, {"every 25th step"})
-                # Warm-up ends where the fourth step begins.
-                [mode] = self.report["detailed_metrics"]["modes"]
-                self.assertEqual(mode["warmup"]["steady_step"], 3)
-                [[_, words_, wide]] = window.run(marks, ".warm")
-                self.assertEqual((words_, round(float(wide.rstrip("%")), 1)), ("warm-up", round(300 / 299, 1)))
+        [[place, *_]] = self.browser.run(marks, ".mark")
+        self.assertAlmostEqual(place, 100 * 180 / 299, places=1)
+        [[_, words_, _]] = self.browser.run(marks, ".change")
+        self.assertRegex(words_, r"^\d+ % slower$")
+        beats = self.browser.run(marks, ".beat")
+        self.assertEqual([round(place * 2.99) for place, *_ in beats], list(range(24, 300, 25)))
+        self.assertEqual({words_ for _, words_, _ in beats}, {"every 25th step"})
+        # Warm-up ends where the fourth step begins.
+        [mode] = self.report["detailed_metrics"]["modes"]
+        self.assertEqual(mode["warmup"]["steady_step"], 3)
+        [[_, words_, wide]] = self.browser.run(marks, ".warm")
+        self.assertEqual((words_, round(float(wide.rstrip("%")), 1)), ("warm-up", round(300 / 299, 1)))
         # They go along with the zoom.
         self.browser.open(self.page, "#steps=170-190")
         [[place, *_]] = self.browser.run(marks, ".mark")
@@ -133,18 +126,16 @@ class Outlier(unittest.TestCase):
         over = ("return [...document.querySelectorAll('#' + arguments[0] + ' .over:not(.words)')].map(one => "
                 "[Math.round(parseFloat(one.getAttribute('x')) * 2.99), one.querySelector('title').textContent])")
         said = "return [...document.querySelectorAll('#' + arguments[0] + ' .over.words')].map(one => one.textContent)"
-        with browser.Browser() as window, browser.Browser(scripts=False) as bare:
+        with browser.Browser() as window:
             window.open(page)
-            bare.open(page, ready=False)
             for plot, title in (("plot-steps", "step 200: 6.00 s"), ("plot-phases", None), ("plot-waiting", "step 200: 6.00 s")):
-                for shown in (window, bare):
-                    # The others take up to 11 ms.
-                    self.assertEqual(shown.run(axis, plot)[-1], "20 ms", plot)
-                    [(step, found)] = shown.run(over, plot)
-                    self.assertLessEqual(abs(step - 200), 1, plot)
-                    self.assertTrue(title is None or found == title, found)
-                    [words_] = shown.run(said, plot)
-                    self.assertRegex(words_, r"^▲ beyond the axis: up to [\d.]+ s$")
+                # The others take up to 11 ms.
+                self.assertEqual(window.run(axis, plot)[-1], "20 ms", plot)
+                [(step, found)] = window.run(over, plot)
+                self.assertLessEqual(abs(step - 200), 1, plot)
+                self.assertTrue(title is None or found == title, found)
+                [words_] = window.run(said, plot)
+                self.assertRegex(words_, r"^▲ beyond the axis: up to [\d.]+ s$")
             window.open(page, "#steps=10-100")
             self.assertEqual(window.run(over, "plot-steps"), [])
             # A logarithmic axis has room for all.

@@ -215,7 +215,7 @@ pub(crate) struct OutputArgs {
     /// The run to report on where the input holds several, or one attempt of it (default: the latest)
     #[arg(long, value_name = "RUN[/ATTEMPT]")]
     pub(crate) run: Option<String>,
-    /// Exit with code 1 if a finding is at least this severe (0 to 100)
+    /// Exit with code 1 if a finding is at least this severe (0 to 100), or no step could be judged
     #[arg(long, value_name = "SEVERITY", value_parser = severity)]
     pub(crate) fail_on: Option<f64>,
     /// Write a partial analysis to this file instead of a report

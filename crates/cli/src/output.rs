@@ -60,6 +60,13 @@ pub(crate) fn report(
     if !found {
         return Err(CliError::Input("the input holds no spans, so there is nothing to analyse".into()));
     }
+    if args.fail_on.is_some() && report.summary.mode.is_none() && report.findings.is_empty() {
+        note(
+            global,
+            "stepscope: no step was read, so nothing could be judged: --fail-on takes that for a failure",
+        );
+        return Ok(exit::FINDINGS);
+    }
     Ok(code(&report, args.fail_on))
 }
 

@@ -93,8 +93,12 @@ pub(super) fn slowest(report: &Report, doc: &mut Document) {
     let where_ = |step: &SlowStep, part: &dyn Fn((usize, &crate::summary::StepPhase)) -> Cell| {
         let phases = step.phases.iter().enumerate().filter(|(_, part)| part.exposed_ns > 0);
         let phases = phases.take(if is_page { PHASES_OF_PAGE } else { PHASES }).map(part);
+        // On the page it has a column.
+        let rest_ns = step.unattributed_ns;
+        let is_told = !is_page && rest_ns >= step.duration_ns / 10 && rest_ns > 0;
+        let rest = is_told.then(|| cells!["in no phase ", ns(rest_ns)]);
         let every = periods::every(report, mode.mode, step.step).map(|every| every_step(every).into());
-        Cell::joined(phases.chain(every), ", ")
+        Cell::joined(phases.chain(rest).chain(every), ", ")
     };
     let median = mode.steady.p50.filter(|&p50| p50 > 0);
     doc.table(Shown::ALL, "The slowest steps after warm-up", mode.slowest.iter().take(most).enumerate())

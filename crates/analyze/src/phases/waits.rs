@@ -57,10 +57,14 @@ impl<'a> PhaseWait<'a> {
             return Ok(wait);
         }
         let (of, by) = (wait.base().as_str(), wait.steps.by());
-        Err(Verdict::fine(match wait.exposed_ns {
-            0 => format!("no time of the training thread goes into {what}{by}"),
+        let because = match wait.exposed_ns {
+            0 => format!(
+                "no section of the training thread has the phase `{phase}`{by}",
+                phase = phase.as_str()
+            ),
             _ => format!("{} of {of} goes into {what}{by}", percent(wait.share)),
-        }))
+        };
+        Err(wait.steps.little(wait.share, min_share, what, because))
     }
 
     /// What it brings at most where nobody waited; absent where steps have no duration.

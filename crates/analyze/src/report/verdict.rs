@@ -14,6 +14,8 @@ use crate::summary::{ModeSummary, PhaseName, Summary};
 const NOTABLE: f64 = 10.0;
 /// Phases named in the sentence of a run that does not wait.
 const PHASES_NAMED: usize = 2;
+/// Share of the time that no phase covers from which it is named, too.
+const UNNAMED_NAMED: f64 = 0.1;
 
 /// The sentence, and what makes it doubtful.
 pub(super) fn sentence(
@@ -104,11 +106,15 @@ fn rest(summary: &Summary, mode: &ModeSummary) -> String {
         Some(rows) => rows.into_iter().filter_map(|row| Some((row.phase?, row.share))).collect(),
         None => mode.phases.iter().map(|row| (row.phase.clone(), row.exposed_share)).collect(),
     };
-    let shown: Vec<String> = rows
+    let mut shown: Vec<String> = rows
         .iter()
         .filter(|(phase, share)| !phase.is_input() && *share >= 0.01)
         .take(PHASES_NAMED)
         .map(|(phase, share)| format!("{phase} {}", percent(*share)))
         .collect();
+    let unnamed = Steps::of(summary, 1).map_or(0.0, |steps| steps.unnamed_share());
+    if unnamed >= UNNAMED_NAMED {
+        shown.push(format!("in no phase {}", percent(unnamed)));
+    }
     if shown.is_empty() { String::new() } else { format!("; {}", shown.join(", ")) }
 }

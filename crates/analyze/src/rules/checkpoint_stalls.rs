@@ -2,7 +2,7 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Judged, Rule, Steps, fine, no_duration};
+use super::{Config, Judged, Rule, Steps, no_duration};
 use crate::phases::waits::PhaseWait;
 use crate::report::finding::{Evidence, Finding, FindingType, TimeBase, rounded};
 use crate::report::units::{duration, percent, things};
@@ -26,12 +26,14 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let wait = PhaseWait::of(steps, Phase::Checkpoint);
     let PhaseWait { exposed_ns, between_ns, share, section, .. } = wait;
     if exposed_ns == 0 {
-        return fine("no time of the training thread goes into checkpoints");
+        let because = "no section of the training thread has the phase `checkpoint`".into();
+        return Err(wait.steps.little(0.0, thresholds.min_share, "checkpoints", because));
     }
     if share < thresholds.min_share {
         let read =
             summary.coverage.partly_read().map_or("", |_| ", as far as steps and checkpoints were read");
-        return fine(format!("{} of the training time goes into checkpoints{read}", percent(share)));
+        let because = format!("{} of the training time goes into checkpoints{read}", percent(share));
+        return Err(wait.steps.little(share, thresholds.min_share, "checkpoints", because));
     }
     let gain = wait.gain().ok_or_else(no_duration)?;
     let (gain, steps) = (gain.of(TimeBase::TrainingTime), &wait.steps);

@@ -3,7 +3,7 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Judged, Rule, Steps, fine, no_duration};
+use super::{Config, Judged, Rule, Steps, no_duration};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded};
 use crate::report::units::{duration, percent};
 use crate::steps::PREPARATION;
@@ -28,12 +28,9 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let share = steps.share(exposed_ns);
     let preparation_ns = steps.per_step(exposed_ns);
     if share < thresholds.min_share && preparation_ns < thresholds.long_preparation_ns {
-        return fine(format!(
-            "{} of {} is preparation{}",
-            percent(share),
-            steps.base().as_str(),
-            place(&steps)
-        ));
+        let because =
+            format!("{} of {} is preparation{}", percent(share), steps.base().as_str(), place(&steps));
+        return Err(steps.little(share, thresholds.min_share, "preparation", because));
     }
     // Of equals the first one.
     let phase = PREPARATION.iter().rev().max_by_key(|&&phase| steps.exposed_ns(&[phase]));

@@ -136,6 +136,30 @@ impl<'a> Steps<'a> {
         (ns as f64 / whole_ns.max(1) as f64).min(1.0) * steps_share
     }
 
+    /// Share of the time that no phase covers, inside steps.
+    pub(crate) fn unnamed_share(&self) -> f64 {
+        match &self.sums {
+            Some(sums) => {
+                let unnamed_ns = sums.steps_ns.saturating_sub(sums.inside_ns(|_| true));
+                self.share_inside(unnamed_ns, sums.steps_ns)
+            }
+            None => self.share_inside(self.mode.unattributed_ns, self.mode.whole.total_ns),
+        }
+    }
+
+    /// What is said where `what`, known by its phase, takes only `share` of the time: fine, with what `because` says; unknown
+    /// where time in no phase could make it `min_share`.
+    pub(crate) fn little(&self, share: f64, min_share: f64, what: &str, because: String) -> Verdict {
+        let unnamed = self.unnamed_share();
+        if share + unnamed < min_share {
+            return Verdict::fine(because);
+        }
+        Verdict::unknown(format!(
+            "{because}; {} of the step time has no phase, and what of that is {what} is not known: give sections their phase",
+            percent(unnamed)
+        ))
+    }
+
     /// Mean time of a step, the input before it included.
     pub(crate) fn mean_ns(&self) -> u64 {
         self.per_step(self.total_ns())

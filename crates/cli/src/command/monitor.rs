@@ -96,7 +96,10 @@ fn once(metrics: &Metrics, args: &MonitorArgs) -> Result<(), CliError> {
 
 /// One line a reading, on a terminal or as JSON; scrapes are answered meanwhile.
 fn follow(metrics: &Metrics, args: &MonitorArgs, interval: Duration, global: Global) -> Result<(), CliError> {
-    let writes = args.format == MonitorFormat::Json || (std::io::stdout().is_terminal() && !global.quiet);
+    // What others scrape or receive writes nothing into a service's log.
+    let is_service = args.listen.is_some() || args.otlp.is_some();
+    let is_shown = std::io::stdout().is_terminal() || !is_service;
+    let writes = args.format == MonitorFormat::Json || (is_shown && !global.quiet);
     let (mut text, mut passes) = (String::new(), 1);
     loop {
         for note in metrics.notes() {

@@ -46,8 +46,12 @@ fn checkpoints_inside_steps_are_found() {
 
 #[test]
 fn few_or_hidden_checkpoints_are_fine() {
-    assert_eq!(fine(RULE, &healthy().build()), "no time of the training thread goes into checkpoints");
-    let summary = Run::of(100, 10 * MS).between(Phase::Checkpoint, "checkpoint", &[10 * MS]).build();
+    assert_eq!(
+        fine(RULE, &healthy().build()),
+        "no section of the training thread has the phase `checkpoint`"
+    );
+    let run = Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 10 * MS);
+    let summary = run.between(Phase::Checkpoint, "checkpoint", &[10 * MS]).build();
     assert_eq!(fine(RULE, &summary), "0.99 % of the training time goes into checkpoints");
 }
 

@@ -49,7 +49,8 @@ fn few_steps_are_not_judged() {
 #[test]
 fn long_preparation_is_a_finding_whatever_its_share() {
     let run = |preparation_ms| {
-        Run::of(100, 60_000 * MS).phase(Phase::Collate, "collate", preparation_ms * MS).build()
+        let run = Run::of(100, 60_000 * MS).phase(Phase::Collate, "collate", preparation_ms * MS);
+        run.phase(Phase::Forward, "forward", (60_000 - preparation_ms) * MS).build()
     };
     let [finding] = found(RULE, &run(600)).try_into().unwrap();
     assert_eq!((finding.severity, finding.section.as_deref()), (1.0, Some("step/collate")));

@@ -33,7 +33,7 @@ fn waits_between_steps_count() {
 
 #[test]
 fn a_run_without_waits_is_fine_and_few_steps_are_not_judged() {
-    let because = "no time of the training thread goes into waiting for threads, locks or devices";
+    let because = "no section of the training thread has the phase `synchronization`";
     assert_eq!(fine(RULE, &healthy().build()), because);
     let few = Run::of(19, 10 * MS).phase(Phase::Synchronization, "sync", 5 * MS).build();
     assert!(unknown(RULE, &few).starts_with("19 steps"));
