@@ -78,3 +78,18 @@ impl Stats {
         self.p50.filter(|_| self.mad.is_none()).map(Distribution::mad_is_below)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_are_of_the_mean_and_of_the_median() {
+        let mut distribution = Distribution::default();
+        [10, 20, 60].into_iter().for_each(|value| distribution.record(value));
+        let stats = Stats::of(&distribution);
+        // Mean 30, deviations -20, -10, 30: variance 1,400 / 2; median 20, deviations from it 10, 0, 40.
+        assert!((stats.cv.unwrap() - 700f64.sqrt() / 30.0).abs() < 1e-12, "{stats:?}");
+        assert_eq!(stats.robust_cv, Some(0.5));
+    }
+}

@@ -40,6 +40,17 @@ fn few_slow_calls_may_be_chance() {
 }
 
 #[test]
+fn sections_of_few_calls_are_not_judged() {
+    let with = |calls: u64| {
+        let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
+        summary.sections.iter_mut().find(|row| row.path == "step/log").unwrap().stats.count = calls;
+        summary
+    };
+    assert_eq!(found(RULE, &with(100)).len(), 1);
+    fine(RULE, &with(99));
+}
+
+#[test]
 fn what_others_on_the_machine_may_have_taken_is_told_and_no_fault() {
     let with = |taken_ns: u64| {
         let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
