@@ -145,11 +145,15 @@ fn a_run_at_basic_has_exact_sums_and_is_not_judged_by_phase() {
         (number(&input["in_steps_ns"]), number(&input["steps_ns"])),
         (total("step/data_wait"), total("step"))
     );
-    for (rule, state) in
-        [("input_bound", "found"), ("slow_preprocessing", "fine"), ("checkpoint_stalls", "unknown")]
-    {
+    for (rule, state) in [("input_bound", "found"), ("checkpoint_stalls", "unknown")] {
         assert_eq!(answer(&report, rule)["state"], state, "{}", answer(&report, rule));
     }
+    // Fine or unknown, as how much of so short steps is in no phase is the machine's.
+    let preprocessing = answer(&report, "slow_preprocessing");
+    assert!(
+        preprocessing["because"].as_str().is_some_and(|why| why.starts_with("0 % of the step time")),
+        "{preprocessing}"
+    );
     assert_covered(&report, "level");
     let text = text(&profiles);
     assert!(text.contains("record at level `detailed`"), "{text}");
