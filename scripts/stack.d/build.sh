@@ -103,7 +103,7 @@ build() {
     collector | collector-slim)
       generate "$work" "$program"
       cp "$here/stack.d/$program/"go.{mod,sum} "$work/collector/"
-      compile "$work/collector" . "$work/bin/$program"
+      compile "$work/collector" . "$work/bin/${program%-slim}"
       ;;
     jaeger) compile "$here/stack.d/jaeger" github.com/jaegertracing/jaeger/cmd/jaeger "$work/bin/$program" ;;
     prometheus)
