@@ -8,6 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use stepscope_core::LossReason;
+#[cfg(feature = "metrics")]
+use stepscope_core::SectionKind;
 
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
@@ -380,7 +382,9 @@ impl Worker {
             cpus: self.cpus,
         };
         #[cfg(feature = "metrics")]
-        if self.recorder.gauges.feed().is_some() {
+        if self.recorder.gauges.feed().is_some()
+            && (record.kind == SectionKind::Step || !self.entries.is_empty())
+        {
             let fields = Known::fields(self.callsites.get(record.callsite as usize));
             self.recorder.gauges.observe(&record, attrs::Entries::new(&self.entries, fields));
         }

@@ -64,3 +64,53 @@ impl Section {
         Self { name: is_part.then(|| info.text.into()), sums: Sums::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::context::identity::{Given, Identity};
+    use crate::hot::open::Spec;
+    use crate::shared::aggregate::Ended;
+    use crate::shared::callsite::{Callsite, Source};
+    use crate::shared::thread_shared::ThreadShared;
+
+    static SITE: Callsite = Callsite::new("site", None, "module", "file", 1, &[]);
+
+    #[test]
+    fn a_long_call_is_told_once_and_then_what_came_behind_it_on_any_thread() {
+        let identity = Identity::resolve(Given::default(), |_| None, &mut Vec::new());
+        let recorder = Recorder::new(Config::default(), identity);
+        let path =
+            |name: &str, spec: &Spec| recorder.path(PathId::ROOT, Source::Section(&SITE), name, spec).0.0;
+        let save = path("save", &Spec::default());
+        let step = path("step", &Spec { kind: Some(SectionKind::Step), ..Spec::default() });
+        let (one, other) = (recorder.register_thread().0, recorder.register_thread().0);
+        let (mut calls, mut found) = (LongestCalls::default(), Vec::new());
+        let mut read = |ended_ms: &[(&ThreadShared, u32, u64)]| {
+            for &(thread, path, duration_ms) in ended_ms {
+                let duration_ns = duration_ms * 1_000_000;
+                let ended = Ended { duration_ns, collapsed: false, self_busy_ns: 0 };
+                thread.aggregates.record(path, &ended, None);
+            }
+            calls.read(&recorder, &mut found);
+            let rounded = |seconds: f64| (seconds * 100.0).round() / 100.0;
+            found.iter().map(|(name, seconds)| (name.to_string(), rounded(*seconds))).collect::<Vec<_>>()
+        };
+        let told = |seconds: f64| vec![("save".to_owned(), seconds)];
+        assert_eq!(
+            read(&[(&*one, save, 900), (&*one, step, 7_000)]),
+            [],
+            "none was ever long, and a step is no part"
+        );
+        assert_eq!(read(&[(&*one, save, 5_500), (&*other, save, 1_200)]), told(5.5));
+        assert_eq!(read(&[]), []);
+        // Shorter ones are known within a percent.
+        let [(_, seconds)] = &read(&[(&*other, save, 2_000), (&*one, save, 300)])[..] else { panic!() };
+        assert!((seconds / 2.0 - 1.0).abs() < 0.01, "{seconds}");
+        // What a thread leaves that ends is no call again.
+        recorder.thread_registry.end(&one);
+        assert_eq!(read(&[]), []);
+        assert_eq!(read(&[(&*other, save, 9_000)]), told(9.0));
+    }
+}
