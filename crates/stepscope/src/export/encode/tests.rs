@@ -412,7 +412,7 @@ fn status(is_error: bool, attached: &[Attached]) -> (i32, String) {
 }
 
 /// What a program may say on any span: the layer says it of sections of its own, of events, or nowhere.
-const OF_PROGRAMS: [&str; 17] = [
+const OF_PROGRAMS: [&str; 15] = [
     "stepscope.samples",
     "stepscope.tokens",
     "stepscope.bytes",
@@ -428,8 +428,6 @@ const OF_PROGRAMS: [&str; 17] = [
     "stepscope.batch.worker",
     "error.type",
     "level",
-    attr::ALERT,
-    attr::ALERT_VALUE,
 ];
 
 /// What comes to the background thread by entries, as fields do.
