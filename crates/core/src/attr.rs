@@ -265,6 +265,10 @@ attributes! {
     ALLOCATOR = "stepscope.allocator", Str, "", Point, Contract, [];
     /// Name of a value that the program records by `value!`.
     VALUE_NAME = "stepscope.value_name", Str, "", Point, Contract, [];
+    /// Whether an alert begins or ends to fire: `firing`, `over`. Of an event of this name on the span of the run.
+    ALERT = "stepscope.alert", Str, "", Root, Contract, [];
+    /// What the alert's rule compared with its bound when that began; absent where it is not known any more. Of that event.
+    ALERT_VALUE = "stepscope.alert.value", Double, "", Root, Contract, [];
     /// Name of an alert's rule.
     ALERT_RULE = "stepscope.alert.rule", Str, "", Point, Contract, [];
     /// How severe an alert is: `warning`, `critical`.

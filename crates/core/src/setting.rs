@@ -94,6 +94,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("service_name", "OTEL_SERVICE_NAME", Some("service_name"), Takes::Text, "\"trainer\""),
     setting("metrics_addr", "STEPSCOPE_METRICS_ADDR", None, Takes::Text, "\"127.0.0.1:9101\""),
     setting("metrics_allow_remote", "STEPSCOPE_METRICS_ALLOW_REMOTE", None, Takes::Switch, "true"),
+    setting("metrics_facade", "STEPSCOPE_METRICS_FACADE", None, Takes::Switch, "true"),
     setting("ring_bytes", "STEPSCOPE_RING_BYTES", Some("ring_bytes"), Takes::Number, "4_194_304"),
     setting("overflow", "STEPSCOPE_OVERFLOW", Some("overflow"), Takes::Text, "\"steps\""),
     setting(

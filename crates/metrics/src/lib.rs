@@ -31,7 +31,7 @@ pub mod view;
 mod watch;
 
 pub use error::Error;
-pub use exporter::{Builder, DEFAULT_BUDGET, Latest, Metrics};
+pub use exporter::{Builder, DEFAULT_BUDGET, Latest, Metrics, Reading};
 #[cfg(feature = "facade")]
 pub use facade::Recorder;
 pub use history::{History, Stretch, Track};

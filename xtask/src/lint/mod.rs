@@ -65,7 +65,7 @@ fn clippy() -> Outcome {
 fn features() -> Outcome {
     component("clippy", "clippy")?;
     for features in
-        ["", "http", "grpc", "macros", "mem", "tls", "grpc,tls", "zstd", "fmt", "metrics", "http,metrics"]
+        ["", "http", "grpc", "macros", "mem", "tls", "grpc,tls", "zstd", "fmt", "metrics", "http,facade"]
     {
         let choice = ["clippy", "-p", "stepscope", "--no-default-features", "--features", features];
         run_command(cargo(&[&choice[..], &["--", "-D", "warnings"]].concat()))?;

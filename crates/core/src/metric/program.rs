@@ -4,7 +4,7 @@ use crate::attr;
 use crate::vocabulary::{Instrument, Metric, Tier, stability};
 
 metrics! {
-    /// Number of the latest step.
+    /// Number of the latest training step that has ended.
     STEP_NUMBER = "stepscope.step.number", Gauge, "{step}", [], "the layer", Pass;
     /// Median duration of the last minute's steps.
     STEP_DURATION_P50 = "stepscope.step.duration.p50", Gauge, "s", [], "the layer", Pass;
@@ -14,6 +14,10 @@ metrics! {
     SAMPLE_RATE = "stepscope.sample.rate", Gauge, "{sample}/s", [], "the layer", Pass;
     /// Share of the last minute's step time in which steps waited for data.
     DATA_WAIT_SHARE = "stepscope.step.data_wait.share", Gauge, "1", [], "the layer", Pass;
+    /// Time since the latest step ended, over the median step. Absent before the first step and while nothing is recorded.
+    STEP_OVERDUE = "stepscope.step.overdue", Gauge, "1", [], "the layer", Pass;
+    /// Longest call that ended since the last pass, of a section that has taken a second or more at least once.
+    SECTION_LONGEST = "stepscope.section.longest", Gauge, "s", [attr::PATH], "the layer", Pass;
     /// The latest value of those that the program records by `value!`.
     VALUE = "stepscope.value", Gauge, "1", [attr::VALUE_NAME], "the layer", Pass;
     /// Bytes that the allocator has handed out.

@@ -6,11 +6,11 @@ mod rules;
 use std::fmt::{self, Write as _};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use stepscope_core::vocabulary::Metric;
 
-pub use self::rules::{Measure, RULES, Rule, Severity};
+pub use self::rules::{Measure, PROGRAM_RULES, RULES, Rule, Severity};
 use crate::notes::Notes;
 use crate::points::{Label, Value, Visitor, visit};
 use crate::snapshot::{AlertState, Snapshot};
@@ -44,6 +44,11 @@ impl Alerts {
         Self { rules: Vec::new(), on_change: None }
     }
 
+    /// The [`PROGRAM_RULES`] more, for a program that tells of itself.
+    pub fn of_program(self) -> Self {
+        PROGRAM_RULES.iter().fold(self, |alerts, rule| alerts.rule(*rule))
+    }
+
     /// One rule more, in place of one of its name.
     pub fn rule(mut self, rule: Rule) -> Self {
         self.rules.retain(|other| other.name != rule.name);
@@ -74,11 +79,14 @@ pub struct Change<'a> {
 impl fmt::Display for Change<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rule, firing, value, labels } = self;
-        let hold = rule.hold.as_secs_f64();
+        let hold = match rule.hold {
+            Duration::ZERO => String::new(),
+            hold => format!(" for {} s", hold.as_secs_f64()),
+        };
         write!(f, "alert {} {}", rule.name, if *firing { "fires" } else { "is over" })?;
         match value {
-            Some(value) if *firing => write!(f, ": {value:.3} is above {} for {hold} s", rule.above)?,
-            Some(value) => write!(f, ": {value:.3} is below {} for {hold} s", rule.clear)?,
+            Some(value) if *firing => write!(f, ": {value:.3} is above {}{hold}", rule.above)?,
+            Some(value) => write!(f, ": {value:.3} is below {}{hold}", rule.clear)?,
             None => f.write_str(": nothing is known of it any more")?,
         }
         if labels.is_empty() { Ok(()) } else { write!(f, " ({labels})") }

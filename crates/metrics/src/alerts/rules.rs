@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stepscope_core::attr;
-use stepscope_core::metric::{device, host};
+use stepscope_core::metric::{device, host, program};
 
 /// How severe an alert is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ const fn rule(
     Rule { name, measure, above, clear, hold: Duration::from_secs(hold_s), severity }
 }
 
-/// The usual ones. The effective limit of memory is the lower of the container's and the machine's: a rule each.
+/// Of a machine, and of a container in it. The effective limit of memory is the lower of the container's and the machine's: a rule each.
 pub const RULES: &[Rule] = &[
     rule(
         "cpu",
@@ -99,4 +99,11 @@ pub const RULES: &[Rule] = &[
         60,
         Severity::Warning,
     ),
+];
+
+/// Of a program that tells of its steps and sections. Readings are further apart than most calls: a long one is seen when it
+/// has ended, in the reading behind that.
+pub const PROGRAM_RULES: &[Rule] = &[
+    rule("section", Measure::Greatest(program::SECTION_LONGEST), (5.0, 4.0), 0, Severity::Warning),
+    rule("no_step", Measure::Greatest(program::STEP_OVERDUE), (10.0, 5.0), 10, Severity::Critical),
 ];

@@ -63,7 +63,7 @@ fn what_is_not_known_fires_nothing_and_does_not_go_on() {
 fn each_usual_rule_looks_at_what_the_exporter_has() {
     let exported: HashSet<&str> = metric::exported().map(|row| row.name).collect();
     let mut names = HashSet::new();
-    for rule in RULES {
+    for rule in RULES.iter().chain(PROGRAM_RULES) {
         assert!(names.insert(rule.name) && rule.clear < rule.above, "{}", rule.name);
         let metrics = match rule.measure {
             Measure::Greatest(name) => vec![name],

@@ -10,7 +10,7 @@ use super::{Latest, Metrics, Shared, renders, run};
 use crate::alerts::Alerts;
 use crate::error::Error;
 use crate::notes::{Listener, Notes};
-use crate::snapshot::Steps;
+use crate::snapshot::Program;
 use crate::view::http::Server;
 #[cfg(feature = "otlp")]
 use crate::view::otlp::Push;
@@ -43,18 +43,18 @@ pub struct Builder {
     #[cfg(feature = "facade")]
     pub(super) forwards: bool,
     pub(super) alerts: Alerts,
-    pub(super) steps: Option<Program>,
+    pub(super) program: Option<Told>,
     pub(super) has_host: bool,
     pub(super) on_note: Option<OnNote>,
 }
 
-/// What the program tells of its steps.
+/// What tells of the program.
 #[derive(Clone)]
-pub(super) struct Program(pub(super) Arc<dyn Fn() -> Steps + Send + Sync>);
+pub(super) struct Told(pub(super) Arc<dyn Fn(&mut Program) + Send + Sync>);
 
-impl fmt::Debug for Program {
+impl fmt::Debug for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Program")
+        f.write_str("Told")
     }
 }
 
@@ -88,7 +88,7 @@ impl Default for Builder {
             #[cfg(feature = "facade")]
             forwards: false,
             alerts: Alerts::none(),
-            steps: None,
+            program: None,
             has_host: true,
             on_note: None,
         }
@@ -138,9 +138,9 @@ impl Builder {
         self
     }
 
-    /// Asks this for the program's steps at each pass, which waits for it.
-    pub fn steps(mut self, steps: impl Fn() -> Steps + Send + Sync + 'static) -> Self {
-        self.steps = Some(Program(Arc::new(steps)));
+    /// Has this tell of the program at each pass, which waits for it: it gets what it told last, and changes that.
+    pub fn program(mut self, tell: impl Fn(&mut Program) + Send + Sync + 'static) -> Self {
+        self.program = Some(Told(Arc::new(tell)));
         self
     }
 

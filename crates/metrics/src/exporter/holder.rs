@@ -32,6 +32,9 @@ pub(super) struct State {
     pub(super) taken: Option<Instant>,
     pub(super) process_ended: bool,
     pub(super) has_devices: bool,
+    /// How often somebody wanted a pass at once, and up to which of these there was one that began after it.
+    pub(super) asked: u64,
+    pub(super) answered: u64,
     pub(super) stops: bool,
     pub(super) ended: bool,
 }
@@ -103,6 +106,15 @@ impl Shared {
     }
 }
 
+/// Which reading a visitor was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// Number of its pass, from 1 on.
+    pub pass: u64,
+    /// How long ago it was taken.
+    pub age: Duration,
+}
+
 /// The latest snapshot as views read it; may be copied and outlives the exporter, after whose end it has no points.
 #[derive(Debug, Clone)]
 pub struct Latest {
@@ -116,6 +128,39 @@ impl Latest {
     /// Hands its points to the visitor, which must not wait for anything: the next pass waits for it.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> Series {
         self.with(|snapshot, budget| visit(snapshot, budget, visitor))
+    }
+
+    /// Passes so far.
+    #[must_use]
+    pub fn passes(&self) -> u64 {
+        self.shared.lock().snapshot.passes
+    }
+
+    /// As [`visit`](Self::visit), with a visitor that is made for the reading and given back; none of one that is too old.
+    pub fn visit_fresh<V: Visitor>(&self, make: impl FnOnce(Reading) -> V) -> Option<V> {
+        let state = self.shared.lock();
+        let age =
+            state.taken.map(|taken| taken.elapsed()).filter(|age| !state.ended && *age <= self.limit)?;
+        let mut visitor = make(Reading { pass: state.snapshot.passes, age });
+        visit(&state.snapshot, self.budget, &mut visitor);
+        Some(visitor)
+    }
+
+    /// Has a pass made now, and waits until everybody was told of it, no longer than `patience`; whether there was one.
+    pub fn refresh(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let mut state = self.shared.lock();
+        state.asked += 1;
+        let ticket = state.asked;
+        self.shared.notify();
+        while state.answered < ticket && !state.ended {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state = self.shared.wait(state, left);
+        }
+        state.answered >= ticket
     }
 
     /// Reads it, with the budget of series.

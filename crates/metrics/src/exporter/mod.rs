@@ -14,9 +14,9 @@ use stepscope_core::attr;
 pub use self::builder::{Builder, DEFAULT_BUDGET};
 #[cfg(any(feature = "opentelemetry", feature = "facade"))]
 pub(crate) use self::holder::Follower;
-pub use self::holder::Latest;
 pub(crate) use self::holder::Shared;
 use self::holder::State;
+pub use self::holder::{Latest, Reading};
 use self::run::run;
 use crate::history::History;
 use crate::snapshot::Snapshot;

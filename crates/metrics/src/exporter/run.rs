@@ -7,21 +7,21 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::PATIENCE;
-use super::builder::{Builder, Program};
+use super::builder::{Builder, Told};
 use super::holder::{Shared, State};
 use crate::alerts::Watcher;
 #[cfg(feature = "facade")]
 use crate::facade::{Registry, registry};
 use crate::gpu;
 use crate::slow;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Program, Snapshot};
 use crate::source::{SLOW_PASSES, Sampler};
 use crate::watch::Life;
 
 /// The passes.
 pub(super) fn run(shared: &Shared, builder: &Builder) {
     let interval = builder.interval;
-    let mut sampler = Sampler::with_notes(&builder.root, builder.pid, &shared.notes);
+    let mut sampler = Sampler::with_notes(&builder.root, builder.pid, builder.has_host, &shared.notes);
     let slowly = interval.saturating_mul(u32::try_from(SLOW_PASSES).unwrap_or(10));
     // Twice the time to the next reading, and no less than a slow disk needs.
     let slow_deadline = slowly.saturating_mul(2).max(Duration::from_secs(30));
@@ -35,6 +35,7 @@ pub(super) fn run(shared: &Shared, builder: &Builder) {
     let mut watcher = Watcher::new(builder.alerts.clone());
     let mut next = Instant::now();
     loop {
+        let asked = shared.lock().asked;
         sampler.pass();
         let mut has_devices = true;
         if let Some(slow) = &slow {
@@ -73,11 +74,15 @@ pub(super) fn run(shared: &Shared, builder: &Builder) {
         drop(state);
         watcher.tell(&shared.notes);
         shared.follow(sampler.snapshot_mut());
-        next += interval;
-        // After a pause of the machine, passes that were missed are not made up for.
-        next = next.max(Instant::now());
+        let now = Instant::now();
+        if now >= next {
+            // After a pause of the machine, passes that were missed are not made up for.
+            next = (next + interval).max(now);
+        }
         let mut state = shared.lock();
-        while !state.stops {
+        state.answered = asked;
+        shared.notify();
+        while !state.stops && state.asked == state.answered {
             let left = next.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -113,10 +118,10 @@ fn complete(shared: &Shared, builder: &Builder, snapshot: &mut Snapshot) {
         registry().read(&mut snapshot.user);
         snapshot.user_dropped = Some(Registry::refused());
     }
-    if let Some(Program(steps)) = &builder.steps {
-        snapshot.steps = std::panic::catch_unwind(AssertUnwindSafe(|| steps())).unwrap_or_default();
-    }
-    if !builder.has_host {
-        snapshot.forget_host();
+    if let Some(Told(tell)) = &builder.program {
+        let program = &mut snapshot.program;
+        if std::panic::catch_unwind(AssertUnwindSafe(|| tell(program))).is_err() {
+            *program = Program::default();
+        }
     }
 }

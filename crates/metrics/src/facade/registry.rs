@@ -1,14 +1,17 @@
 //! Everything that the program has recorded by the facade: one of it in a process, as the facade has one recorder. Bounded:
 //! rows and names of labels are kept for good, handles over the bound do nothing, and are counted.
 
+mod family;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use metrics::{Key, SharedString, Unit};
 use stepscope_core::metric;
-use stepscope_core::vocabulary::{Instrument, Metric, Stability, Tier};
+use stepscope_core::vocabulary::Metric;
 
+use self::family::{Cell, Family, Kind, QUANTILE, Series};
 use super::cells::{GaugeCell, HistogramCell};
 use super::name;
 use crate::notes::Notes;
@@ -20,10 +23,6 @@ use crate::view::names;
 pub(crate) const MAX_HANDLES: usize = 1_000;
 /// Descriptions that are remembered.
 const MAX_DESCRIBED: usize = 1_000;
-/// Shares of a histogram's values, as label and number.
-const QUANTILES: [(&str, f64); 4] = [("0.5", 0.5), ("0.95", 0.95), ("0.99", 0.99), ("1", 1.0)];
-/// The label of these.
-const QUANTILE: &str = "quantile";
 
 /// What was refused: handles over the bound, values of histograms that are no numbers.
 static REFUSED: AtomicU64 = AtomicU64::new(0);
@@ -51,38 +50,6 @@ struct State {
     labels: HashSet<&'static str>,
     /// Prometheus' names that are taken.
     names: HashSet<String>,
-}
-
-/// The series of a metric.
-#[derive(Debug)]
-struct Family {
-    name: String,
-    kind: Kind,
-    /// Made at the first reading; several of a histogram; none if every name was taken.
-    rows: Option<Vec<&'static Metric>>,
-    series: Vec<Series>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Counter,
-    Gauge,
-    Histogram,
-}
-
-#[derive(Debug)]
-struct Series {
-    labels: UserLabels,
-    /// With that of each quantile, for histograms.
-    quantiles: Vec<UserLabels>,
-    cell: Cell,
-}
-
-#[derive(Debug)]
-enum Cell {
-    Counter(Arc<AtomicU64>),
-    Gauge(Arc<GaugeCell>),
-    Histogram(Arc<HistogramCell>),
 }
 
 macro_rules! handle {
@@ -179,20 +146,10 @@ impl Registry {
             }
             labels.push((known, name::value(label.value()).into()));
         }
-        let with = |(quantile, _): &(&'static str, f64)| -> UserLabels {
-            labels.iter().cloned().chain([(QUANTILE, Arc::from(*quantile))]).collect()
-        };
-        let quantiles =
-            if kind == Kind::Histogram { QUANTILES.iter().map(with).collect() } else { Vec::new() };
-        let series = Series { labels: labels.into(), quantiles, cell };
+        let series = Series::new(labels, cell);
         match state.families.iter_mut().find(|family| family.name == name && family.kind == kind) {
-            Some(family) => {
-                // Keys that differ in what was cut are one series, which has one of the values.
-                if family.series.iter().all(|other| other.labels != series.labels) {
-                    family.series.push(series);
-                }
-            }
-            None => state.families.push(Family { name, kind, rows: None, series: vec![series] }),
+            Some(family) => family.add(series),
+            None => state.families.push(Family::new(name, kind, series)),
         }
     }
 
@@ -259,79 +216,6 @@ impl State {
                 let kept: &'static str = Box::leak(name.into_boxed_str());
                 self.labels.insert(kept);
                 kept
-            }
-        }
-    }
-}
-
-impl Family {
-    /// Its rows under this name, if nothing else has that.
-    fn claim(
-        &self,
-        name: &str,
-        (unit, doc): (&'static str, &str),
-        names: &mut HashSet<String>,
-    ) -> Option<Vec<&'static Metric>> {
-        let parts: &[(&str, Instrument, &'static str)] = match self.kind {
-            Kind::Counter => &[("", Instrument::Counter, unit)],
-            Kind::Gauge => &[("", Instrument::Gauge, unit)],
-            Kind::Histogram => &[
-                ("", Instrument::Gauge, unit),
-                (".count", Instrument::Counter, ""),
-                (".sum", Instrument::UpDownCounter, unit),
-            ],
-        };
-        let keys: Vec<&'static str> =
-            self.series.iter().take(1).flat_map(|series| series.labels.iter().map(|(key, _)| *key)).collect();
-        let row = |(end, instrument, unit): &(&str, Instrument, &'static str)| Metric {
-            name: Box::leak(format!("{name}{end}").into_boxed_str()),
-            instrument: *instrument,
-            unit,
-            doc: Box::leak(doc.to_owned().into_boxed_str()),
-            attributes: Box::leak(keys.clone().into_boxed_slice()),
-            stability: Stability::Contract,
-            source: "the facade metrics",
-            tier: Tier::Pass,
-        };
-        let rows: Vec<Metric> = parts.iter().map(row).collect();
-        let wanted: HashSet<String> =
-            rows.iter().flat_map(|row| [names::family(row), names::sample(row)]).collect();
-        if wanted.iter().any(|name| names.contains(name)) {
-            return None;
-        }
-        names.extend(wanted);
-        Some(rows.into_iter().map(|row| &*Box::leak(Box::new(row))).collect())
-    }
-}
-
-impl Series {
-    /// What of it is in the `part`th row of the family.
-    fn read(
-        &self,
-        row: &'static Metric,
-        part: usize,
-        put: &mut impl FnMut(&'static Metric, &UserLabels, Value),
-    ) {
-        match &self.cell {
-            Cell::Counter(cell) => put(row, &self.labels, Value::Int(cell.load(Ordering::Relaxed))),
-            Cell::Gauge(cell) => {
-                if let Some(value) = cell.value() {
-                    put(row, &self.labels, Value::Double(value));
-                }
-            }
-            Cell::Histogram(cell) => {
-                let (count, sum, quantiles) = cell.read(QUANTILES.map(|(_, share)| share));
-                match part {
-                    0 => {
-                        for (labels, value) in self.quantiles.iter().zip(quantiles) {
-                            if let Some(value) = value {
-                                put(row, labels, Value::Double(value));
-                            }
-                        }
-                    }
-                    1 => put(row, &self.labels, Value::Int(count)),
-                    _ => put(row, &self.labels, Value::Double(sum)),
-                }
             }
         }
     }

@@ -7,12 +7,21 @@ use super::Walk;
 use crate::snapshot::{MAX_USER_LABELS, Snapshot};
 
 pub(super) fn visit(snapshot: &Snapshot, walk: &mut Walk<'_>) {
-    let steps = snapshot.steps;
+    let steps = snapshot.program.steps;
     walk.one(&row::STEP_NUMBER, steps.number);
     walk.one(&row::STEP_DURATION_P50, steps.p50_s);
     walk.one(&row::STEP_DURATION_P95, steps.p95_s);
     walk.one(&row::SAMPLE_RATE, steps.sample_rate);
     walk.one(&row::DATA_WAIT_SHARE, steps.data_wait_share);
+    walk.one(&row::STEP_OVERDUE, steps.overdue);
+    walk.of(&row::SECTION_LONGEST);
+    for (path, seconds) in &snapshot.program.longest_s {
+        walk.point(&[(attr::PATH, &**path)], Some(*seconds));
+    }
+    walk.of(&row::VALUE);
+    for (name, value) in &snapshot.program.values {
+        walk.point(&[(attr::VALUE_NAME, &**name)], Some(*value));
+    }
     walk.of(&row::ALERT_FIRING);
     for alert in &snapshot.alerts {
         let labels = [(attr::ALERT_RULE, &*alert.rule), (attr::ALERT_SEVERITY, alert.severity)];

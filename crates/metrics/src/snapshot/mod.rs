@@ -7,7 +7,7 @@ mod user;
 use std::sync::Arc;
 
 pub use self::gpu::Gpu;
-pub use self::user::{AlertState, MAX_USER_LABELS, Steps, UserLabels, UserPoint};
+pub use self::user::{AlertState, MAX_USER_LABELS, Program, Steps, UserLabels, UserPoint};
 
 /// The modes of a processor's time, as `cpu.mode` has them.
 pub const CPU_MODES: [&str; 8] =
@@ -50,8 +50,8 @@ pub struct Snapshot {
     pub container: Option<Container>,
     /// GPUs, in the order of their indices.
     pub gpus: Vec<Gpu>,
-    /// The program's steps, where it tells them.
-    pub steps: Steps,
+    /// What the program tells of itself, where it does.
+    pub program: Program,
     /// Alerts, where any are watched.
     pub alerts: Vec<AlertState>,
     /// What the program has recorded by the facade `metrics`; points of one metric are together.
@@ -77,7 +77,7 @@ impl Clone for Snapshot {
         self.host = *host;
         self.process = *process;
         self.container = *container;
-        self.steps = source.steps;
+        self.program.clone_from(&source.program);
         self.user_dropped = source.user_dropped;
         self.alerts.clone_from(&source.alerts);
         self.user.clone_from(&source.user);
@@ -88,20 +88,6 @@ impl Clone for Snapshot {
         self.sensors.clone_from(&source.sensors);
         self.zones.clone_from(&source.zones);
         self.gpus.clone_from(&source.gpus);
-    }
-}
-
-impl Snapshot {
-    /// Leaves what is of this process and its container.
-    pub(crate) fn forget_host(&mut self) {
-        self.host = Host::default();
-        self.cores.clear();
-        self.disks.clear();
-        self.interfaces.clear();
-        self.filesystems.clear();
-        self.sensors.clear();
-        self.zones.clear();
-        self.gpus.clear();
     }
 }
 

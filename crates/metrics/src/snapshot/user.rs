@@ -34,10 +34,36 @@ pub struct AlertState {
     pub firing: bool,
 }
 
+/// What the program tells of itself.
+#[derive(Debug, Default, PartialEq)]
+pub struct Program {
+    /// Its steps.
+    pub steps: Steps,
+    /// The latest of each of its values, by name; no name twice.
+    pub values: Vec<(Arc<str>, f64)>,
+    /// The longest calls, in seconds, that ended since the last pass, by the section's path; no path twice.
+    pub longest_s: Vec<(Arc<str>, f64)>,
+}
+
+impl Clone for Program {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { steps, values, longest_s } = source;
+        self.steps = *steps;
+        self.values.clone_from(values);
+        self.longest_s.clone_from(longest_s);
+    }
+}
+
 /// What the program's steps were lately; of a minute, but for the number.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Steps {
-    /// Of the latest step.
+    /// Of the latest training step that has ended.
     pub number: Option<u64>,
     /// Median of their durations.
     pub p50_s: Option<f64>,
@@ -47,4 +73,6 @@ pub struct Steps {
     pub sample_rate: Option<f64>,
     /// Share of their time in which they waited for data.
     pub data_wait_share: Option<f64>,
+    /// Time since the latest one ended, over the median.
+    pub overdue: Option<f64>,
 }

@@ -46,30 +46,70 @@ impl Root {
 pub struct Sampler {
     buffer: Buffer,
     snapshot: Snapshot,
+    host: Host,
+    process: process::ProcessFiles,
+    group: Option<cgroup::Group>,
+}
+
+/// What is read of the machine.
+#[derive(Debug)]
+enum Host {
+    Files(Box<HostFiles>),
+    /// No file: what figures of a process are relative to comes from calls. Another one tells of the machine.
+    Calls {
+        cpus: Option<u64>,
+        is_live: bool,
+    },
+}
+
+#[derive(Debug)]
+struct HostFiles {
     cpu: cpu::Cpu,
     memory: memory::MemoryFiles,
     pressure: pressure::PressureFiles,
     disks: disk::Disks,
     network: network::Network,
     energy: energy::Energy,
-    process: process::ProcessFiles,
-    group: Option<cgroup::Group>,
+}
+
+impl HostFiles {
+    fn new(root: &Root, notes: &Notes) -> Self {
+        let pressure = ["cpu", "memory", "io"].map(|name| root.input(&format!("proc/pressure/{name}")));
+        Self {
+            cpu: cpu::Cpu::new(root),
+            memory: memory::MemoryFiles::new(root),
+            pressure: pressure::PressureFiles::new(pressure),
+            disks: disk::Disks::new(root),
+            network: network::Network::new(root),
+            energy: energy::Energy::new(root, notes),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut Buffer, snapshot: &mut Snapshot, started: Instant, is_slow: bool) {
+        self.cpu.read(buffer, snapshot);
+        self.memory.read(buffer, &mut snapshot.host, is_slow);
+        snapshot.host.pressure = self.pressure.read(buffer);
+        self.disks.read(buffer, &mut snapshot.disks);
+        self.network.read(buffer, snapshot, is_slow);
+        self.energy.read(buffer, started, &mut snapshot.zones);
+    }
 }
 
 impl Sampler {
     /// Of the machine at hand and the process `pid`.
     #[must_use]
     pub fn new(pid: u32) -> Self {
-        Self::with_notes(Path::new("/"), pid, &Arc::default())
+        Self::with_notes(Path::new("/"), pid, true, &Arc::default())
     }
 
     /// Of the files below `root`, which may be recorded ones of another machine; ticks and pages are the usual ones there.
     #[must_use]
     pub fn of_files(root: &Path, pid: u32) -> Self {
-        Self::with_notes(root, pid, &Arc::default())
+        Self::with_notes(root, pid, true, &Arc::default())
     }
 
-    pub(crate) fn with_notes(root: &Path, pid: u32, notes: &Arc<Notes>) -> Self {
+    /// `has_host`: whether the machine is read beside the process and its container.
+    pub(crate) fn with_notes(root: &Path, pid: u32, has_host: bool, notes: &Arc<Notes>) -> Self {
         let is_live = root == Path::new("/");
         let root = Root {
             path: root.to_owned(),
@@ -77,16 +117,15 @@ impl Sampler {
             page_bytes: if is_live { system::page_bytes() } else { 4_096 },
             is_live,
         };
-        let pressure = ["cpu", "memory", "io"].map(|name| root.input(&format!("proc/pressure/{name}")));
+        let host = if has_host {
+            Host::Files(Box::new(HostFiles::new(&root, notes)))
+        } else {
+            Host::Calls { cpus: is_live.then(system::cpus).flatten(), is_live }
+        };
         Self {
             buffer: Buffer::default(),
             snapshot: Snapshot::default(),
-            cpu: cpu::Cpu::new(&root),
-            memory: memory::MemoryFiles::new(&root),
-            pressure: pressure::PressureFiles::new(pressure),
-            disks: disk::Disks::new(&root),
-            network: network::Network::new(&root),
-            energy: energy::Energy::new(&root, notes),
+            host,
             process: process::ProcessFiles::new(&root, pid),
             group: cgroup::Group::find(&root, pid),
         }
@@ -98,16 +137,15 @@ impl Sampler {
         let (snapshot, buffer) = (&mut self.snapshot, &mut self.buffer);
         let is_slow = snapshot.passes % SLOW_PASSES == 0;
         snapshot.passes += 1;
-        self.cpu.read(buffer, snapshot);
-        self.memory.read(buffer, &mut snapshot.host, is_slow);
-        snapshot.host.pressure = self.pressure.read(buffer);
-        self.disks.read(buffer, &mut snapshot.disks);
-        self.network.read(buffer, snapshot, is_slow);
-        self.energy.read(buffer, started, &mut snapshot.zones);
-        let machine = (snapshot.host.uptime_s, snapshot.host.cpus);
+        let machine = match &mut self.host {
+            Host::Files(files) => {
+                files.read(buffer, snapshot, started, is_slow);
+                (snapshot.host.uptime_s, snapshot.host.cpus)
+            }
+            Host::Calls { cpus, is_live } => (is_live.then(system::uptime_s).flatten(), *cpus),
+        };
         snapshot.process = self.process.read(buffer, machine, is_slow);
-        let uptime_s = snapshot.host.uptime_s;
-        snapshot.container = self.group.as_mut().map(|group| group.read(buffer, uptime_s, is_slow));
+        snapshot.container = self.group.as_mut().map(|group| group.read(buffer, machine.0, is_slow));
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         snapshot.taken_unix_ns = now.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         snapshot.pass_duration_s = Some(started.elapsed().as_secs_f64());

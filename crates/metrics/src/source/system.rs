@@ -28,6 +28,33 @@ pub(super) fn context_switches() -> [Option<u64>; 2] {
     [u64::try_from(usage.ru_nvcsw).ok(), u64::try_from(usage.ru_nivcsw).ok()]
 }
 
+/// Logical processors that are on.
+#[cfg(unix)]
+pub(super) fn cpus() -> Option<u64> {
+    // SAFETY: no preconditions.
+    let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u64::try_from(cpus).ok().filter(|&cpus| cpus > 0)
+}
+
+/// Time since the machine started, suspended or not.
+#[cfg(target_os = "linux")]
+pub(super) fn uptime_s() -> Option<f64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    (result == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) const fn uptime_s() -> Option<f64> {
+    None
+}
+
+#[cfg(not(unix))]
+pub(super) const fn cpus() -> Option<u64> {
+    None
+}
+
 #[cfg(not(unix))]
 pub(super) const fn ticks_per_s() -> f64 {
     100.0

@@ -230,6 +230,30 @@ fn what_is_gone_vanishes_at_the_next_pass() {
     assert!(sampler.process_ended());
 }
 
+/// A pipe stops whoever opens it: no file of the machine is opened, by the passes or before.
+#[cfg(unix)]
+#[test]
+fn who_does_not_tell_of_the_machine_opens_none_of_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = &tree("v2")[0];
+    lay(folder.path(), files);
+    let is_own = |path: &str| ["proc/42/", "proc/self/", "sys/"].iter().any(|start| path.starts_with(start));
+    let is_of_machine = |path: &&String| !is_own(path);
+    let of_machine: Vec<&String> = files.iter().map(|(path, _)| path).filter(is_of_machine).collect();
+    assert!(of_machine.len() > 5, "{of_machine:?}");
+    for path in of_machine {
+        let path = folder.path().join(path);
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    }
+    let metrics =
+        stepscope_metrics::Metrics::builder().host(false).root(folder.path()).pid(42).start().unwrap();
+    assert!(metrics.latest().refresh(std::time::Duration::from_secs(60)));
+    let series = series(&metrics.snapshot());
+    assert!(series.contains_key("process.thread.count") && series.contains_key("container.memory.usage"));
+    lacks(&series, &["system.", "hw."]);
+}
+
 #[test]
 fn of_256_processors_each_has_a_share_and_those_off_have_none() {
     let folder = tempfile::tempdir().unwrap();

@@ -15,6 +15,8 @@ mod exemplars;
 mod family;
 mod figures;
 mod futures;
+#[cfg(feature = "metrics")]
+mod gauged;
 mod levels;
 mod loader;
 mod logs;
@@ -95,6 +97,8 @@ fn main() {
         "family" => family::start(number(1)),
         "child" => family::child(),
         "futures" => futures::run(),
+        #[cfg(feature = "metrics")]
+        "gauged" => gauged::run(argument(1)),
         "logs" => logs::run(argument(1), argument(2)),
         "mixed" => mixed::run(),
         "narrow" => narrow::run(argument(1)),

@@ -408,7 +408,16 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
             ));
         }
         match DirectorySink::create(&directory, config.format, bound_bytes) {
-            Ok(sink) => (path, sinks.directory) = (Some(sink.path().to_owned()), Some(sink)),
+            Ok(sink) => {
+                path = Some(sink.path().to_owned());
+                let sink = sinks.directory.insert(sink);
+                #[cfg(feature = "metrics")]
+                if config.gauges.keeps {
+                    sink.keep_gauges();
+                }
+                #[cfg(not(feature = "metrics"))]
+                let _ = sink;
+            }
             Err(error) => {
                 print_diagnostic(format!(
                     "cannot write to {}: {error}; nothing is stored there (choose another with \

@@ -1,22 +1,23 @@
-//! The gauges of `stepscope-metrics` beside a run, where the environment asks for them: the machine's and its devices' from
-//! local rank 0, the process' from every rank. What is read runs on threads of its own, and the end waits for none that is
-//! stuck.
+//! The gauges of `stepscope-metrics` beside a run: in its directory unless that is switched off, at the endpoint, and for scrapes
+//! where the environment asks for them. The machine's and its devices' come from local rank 0, the process' from every rank. What
+//! is read runs on threads of its own, and the end waits for none that is stuck.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+mod longest_calls;
+mod program;
 
-use stepscope_core::{Mode, Phase, SectionKind, attr};
+use std::sync::Arc;
+
+use stepscope_core::attr;
 use stepscope_metrics::Metrics;
 use stepscope_metrics::alerts::Alerts;
-use stepscope_metrics::snapshot::Steps;
 
-use crate::api::figures::Figures;
 use crate::config::gauges::Gauges;
 use crate::hot::recorder::Recorder;
+use crate::os::clock::now_ns;
 use crate::os::diagnostics::print_diagnostic;
 use crate::os::{memory, sys};
-use crate::shared::lock::lock;
+use crate::shared::gauges::{AlertChange, Feed};
+use program::ProgramWatch;
 
 /// Variables that say which process of a machine this is.
 const LOCAL_RANK: &[&str] = &[
@@ -29,31 +30,29 @@ const LOCAL_RANK: &[&str] = &[
     "RAY_TRAIN_LOCAL_RANK",
 ];
 
-/// Figures of steps are taken so often…
-const STEPS_EVERY: Duration = Duration::from_secs(5);
-/// …and are those of this time.
-const STEPS_OF: Duration = Duration::from_secs(60);
-
 /// Starts what is asked for; what cannot be done is said, and the run goes on without.
 pub(crate) fn start(recorder: &Arc<Recorder>) -> Option<Metrics> {
-    let Gauges { address, allow_remote, sends } = recorder.config.gauges;
-    let sends = sends && recorder.config.otlp.is_set();
-    if address.is_none() && !sends {
+    let Gauges { address, allow_remote, sends, keeps, .. } = recorder.config.gauges;
+    let is_sent = sends && recorder.config.otlp.is_set();
+    let is_kept = keeps && recorder.config.directory.is_some();
+    if address.is_none() && !is_sent && !is_kept {
         return None;
     }
     let local_rank = local_rank(|name| std::env::var(name).ok());
     let identity = &recorder.identity;
-    let steps = StepWatch { recorder: Arc::clone(recorder), state: Mutex::default() };
+    let program = ProgramWatch::new(recorder);
     let builder = Metrics::builder()
         .host(local_rank == 0)
-        .alerts(if local_rank == 0 { Alerts::default() } else { Alerts::none() })
+        .alerts(alerts(recorder, local_rank == 0))
         .allow_remote(allow_remote)
-        .steps(move || steps.look())
+        .program(move |told| program.tell(told))
         .on_note(|text| print_diagnostic(text))
         .resource(attr::SERVICE_NAME, &*identity.service_name)
         .resource(attr::HOST_NAME, &*identity.host)
         .resource(attr::RUN_ID, &*identity.run_id)
         .resource(attr::RANK, identity.rank.to_string());
+    #[cfg(feature = "facade")]
+    let builder = builder.install_recorder(recorder.config.gauges.has_facade);
     let with_scrapes = match address {
         Some(mut address) => {
             if address.port() != 0 {
@@ -68,73 +67,33 @@ pub(crate) fn start(recorder: &Arc<Recorder>) -> Option<Metrics> {
         Ok(metrics) => metrics,
         Err(error) => {
             said(error);
-            // Who is sent them need not go without.
-            sends.then(|| sys::shielded(|| builder.start()).map_err(said).ok()).flatten()?
+            // Who is sent them, or keeps them, need not go without.
+            let others = is_sent || is_kept;
+            others.then(|| sys::shielded(|| builder.start()).map_err(said).ok()).flatten()?
         }
     };
-    if sends {
-        let _ = recorder.gauges.set(metrics.latest());
-    }
+    recorder.gauges.begin(Feed { latest: metrics.latest(), is_sent, is_kept });
     Some(metrics)
+}
+
+/// Those of the program, and of the machine where that is read. Each change becomes an event of the run.
+fn alerts(recorder: &Arc<Recorder>, has_host: bool) -> Alerts {
+    let recorder = Arc::clone(recorder);
+    let alerts = if has_host { Alerts::default() } else { Alerts::none() };
+    alerts.of_program().on_change(move |change| {
+        let _own = memory::own_call();
+        recorder.gauges.note_alert(AlertChange {
+            time_ns: now_ns(),
+            rule: change.rule.name,
+            severity: change.rule.severity.as_str(),
+            is_firing: change.firing,
+            value: change.value,
+        });
+    })
 }
 
 fn local_rank(variable: impl Fn(&str) -> Option<String>) -> u16 {
     LOCAL_RANK.iter().find_map(|name| variable(name)?.trim().parse().ok()).unwrap_or(0)
-}
-
-/// What steps were lately, of the run's figures.
-struct StepWatch {
-    recorder: Arc<Recorder>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Oldest first; of a little more than the time that is looked at.
-    readings: VecDeque<(Instant, Figures)>,
-    steps: Steps,
-}
-
-impl StepWatch {
-    fn look(&self) -> Steps {
-        let _own = memory::own_call();
-        let mut state = lock(&self.state);
-        let State { readings, steps } = &mut *state;
-        if readings.back().is_some_and(|(taken, _)| taken.elapsed() < STEPS_EVERY) {
-            return *steps;
-        }
-        let now = Figures::of(&self.recorder);
-        while readings.get(1).is_some_and(|(taken, _)| taken.elapsed() >= STEPS_OF) {
-            readings.pop_front();
-        }
-        *steps = readings.front().map_or_else(|| summary(&now), |(_, then)| summary(&now.since(then)));
-        readings.push_back((Instant::now(), now));
-        *steps
-    }
-}
-
-/// Absent where no step has ended.
-fn summary(figures: &Figures) -> Steps {
-    let steps = figures.sections().iter().filter(|section| section.kind == SectionKind::Step);
-    let Some(most) = steps.max_by_key(|section| section.count) else { return Steps::default() };
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let inside = format!("{}/", most.path);
-    let waits = figures.sections().iter().filter(|section| {
-        let is_wait = section.phase == Some(Phase::DataWait);
-        is_wait && section.path.strip_prefix(&inside).is_some_and(|rest| !rest.is_empty())
-    });
-    let waited_ns: u64 = waits.map(|section| section.self_busy_ns).sum();
-    Steps {
-        number: None,
-        p50_s: Some(seconds(most.p50_ns)),
-        p95_s: Some(seconds(most.p95_ns)),
-        sample_rate: figures
-            .steps(Mode::Train)
-            .samples
-            .filter(|_| figures.elapsed() > Duration::ZERO)
-            .map(|samples| samples as f64 / figures.elapsed().as_secs_f64()),
-        data_wait_share: (most.total_ns > 0).then(|| (waited_ns as f64 / most.total_ns as f64).min(1.0)),
-    }
 }
 
 #[cfg(test)]

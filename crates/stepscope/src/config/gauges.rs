@@ -15,11 +15,23 @@ pub(crate) struct Gauges {
     pub allow_remote: bool,
     /// Whether they go to the endpoint, where there is one.
     pub sends: bool,
+    /// Whether they go to the directory, where there is one.
+    pub keeps: bool,
+    /// Whether what the program records by the facade `metrics` is among them.
+    #[cfg(feature = "facade")]
+    pub has_facade: bool,
 }
 
 impl Default for Gauges {
     fn default() -> Self {
-        Self { address: None, allow_remote: false, sends: true }
+        Self {
+            address: None,
+            allow_remote: false,
+            sends: true,
+            keeps: true,
+            #[cfg(feature = "facade")]
+            has_facade: false,
+        }
     }
 }
 
@@ -29,7 +41,9 @@ impl Gauges {
         let text = |name: &str| text(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let Some(list) = text("OTEL_METRICS_EXPORTER") else { return };
         self.sends = false;
-        for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let names = || list.split(',').map(str::trim).filter(|name| !name.is_empty());
+        self.keeps = names().any(|name| name != "none");
+        for name in names() {
             match name {
                 "otlp" => self.sends = true,
                 "none" => {}
@@ -66,15 +80,15 @@ mod tests {
                 variables.iter().find(|(key, _)| *key == name).map(|(_, text)| (*text).to_owned())
             };
             gauges.apply(text, &mut warnings);
-            (gauges.address.map(|address| address.to_string()), gauges.sends, warnings.len())
+            (gauges.address.map(|address| address.to_string()), gauges.sends, gauges.keeps, warnings.len())
         };
         let exporter = |list| ("OTEL_METRICS_EXPORTER", list);
-        assert_eq!(of(&[]), (None, true, 0));
-        assert_eq!(of(&[exporter("none")]), (None, false, 0));
-        assert_eq!(of(&[exporter("otlp, prometheus")]), (Some("127.0.0.1:9464".into()), true, 0));
+        assert_eq!(of(&[]), (None, true, true, 0));
+        assert_eq!(of(&[exporter("none")]), (None, false, false, 0));
+        assert_eq!(of(&[exporter("otlp, prometheus")]), (Some("127.0.0.1:9464".into()), true, true, 0));
         let port = ("OTEL_EXPORTER_PROMETHEUS_PORT", "1");
-        assert_eq!(of(&[exporter("prometheus"), port]), (Some("127.0.0.1:1".into()), false, 0));
+        assert_eq!(of(&[exporter("prometheus"), port]), (Some("127.0.0.1:1".into()), false, true, 0));
         let host = ("OTEL_EXPORTER_PROMETHEUS_HOST", "here");
-        assert_eq!(of(&[exporter("prometheus,console"), host]), (None, false, 2));
+        assert_eq!(of(&[exporter("prometheus,console"), host]), (None, false, true, 2));
     }
 }

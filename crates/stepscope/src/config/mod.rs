@@ -245,6 +245,13 @@ impl Config {
             let allowed = reader.one_of("STEPSCOPE_METRICS_ALLOW_REMOTE", "on, off", switch);
             self.gauges.allow_remote = allowed.unwrap_or(self.gauges.allow_remote);
         }
+        #[cfg(feature = "facade")]
+        {
+            let taken = reader.one_of("STEPSCOPE_METRICS_FACADE", "on, off", switch);
+            self.gauges.has_facade = taken.unwrap_or(self.gauges.has_facade);
+        }
+        #[cfg(not(feature = "facade"))]
+        reader.warn("STEPSCOPE_METRICS_FACADE", "needs the feature `facade` of the crate stepscope: ignored");
         #[cfg(not(feature = "metrics"))]
         for name in ["STEPSCOPE_METRICS_ADDR", "STEPSCOPE_METRICS_ALLOW_REMOTE"] {
             reader.warn(name, "needs the feature `metrics` of the crate stepscope: ignored");

@@ -4,6 +4,8 @@
 
 mod bound;
 mod file;
+#[cfg(feature = "metrics")]
+mod gauge_files;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, OpenOptions};
@@ -87,6 +89,9 @@ pub(crate) struct DirectorySink {
     protected_bytes: u64,
     metrics: Encoder,
     publisher: Publisher,
+    /// Where they are kept.
+    #[cfg(feature = "metrics")]
+    gauges: Option<gauge_files::GaugeFiles>,
     largest_publication_bytes: u64,
     current: Option<OpenFile>,
     metrics_file: Option<OpenFile>,
@@ -136,6 +141,21 @@ pub(crate) fn process_directory(base: &Path, identity: &Identity) -> PathBuf {
     ))
 }
 
+/// A new file for messages of this signal.
+fn open_file(directory: &Path, format: Format, signal: &str, number: u32) -> io::Result<OpenFile> {
+    let extension = match format {
+        Format::Protobuf => "otlp",
+        Format::JsonLines => "jsonl",
+    };
+    let path = directory.join(format!("{signal}-{number:06}.{extension}"));
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = GuardedFile::new(beyond_standard(options.open(&path)?)?);
+    Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, marked_bytes: 0, protected: false })
+}
+
 impl DirectorySink {
     /// Makes the directory, private to the user. Where an earlier process of the same name has written (the
     /// same container, started again), a number is added to the name.
@@ -178,6 +198,8 @@ impl DirectorySink {
             protected_bytes: 0,
             metrics: Encoder::metrics(format),
             publisher: Publisher::default(),
+            #[cfg(feature = "metrics")]
+            gauges: None,
             largest_publication_bytes: 0,
             current: None,
             metrics_file: None,
@@ -236,17 +258,7 @@ impl DirectorySink {
     }
 
     fn open(&self, signal: &str, number: u32) -> io::Result<OpenFile> {
-        let extension = match self.format {
-            Format::Protobuf => "otlp",
-            Format::JsonLines => "jsonl",
-        };
-        let path = self.path.join(format!("{signal}-{number:06}.{extension}"));
-        let mut options = OpenOptions::new();
-        options.create_new(true).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = GuardedFile::new(beyond_standard(options.open(&path)?)?);
-        Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, marked_bytes: 0, protected: false })
+        open_file(&self.path, self.format, signal, number)
     }
 
     fn used_bytes(&self) -> u64 {
@@ -505,6 +517,11 @@ impl Sink for DirectorySink {
         } else {
             self.lacks_sums = false;
         }
+    }
+
+    #[cfg(feature = "metrics")]
+    fn keep_reading(&mut self, context: &Context<'_>, is_last: bool) {
+        self.write_reading(context, is_last);
     }
 
     fn flush(&mut self, context: &Context<'_>) {

@@ -149,7 +149,7 @@ pub(crate) fn write_span(
         status,
         status_message,
         dropped_attributes_count: u32::from(record.left_out.attributes).saturating_add(overridden),
-        dropped_events_count: u32::from(record.left_out.events),
+        dropped_events_count: dropped_events(context, record),
         dropped_links_count: u32::from(record.left_out.links),
         ..SpanHead::default()
     });
@@ -330,6 +330,8 @@ fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &Sectio
     }
     if record.kind == SectionKind::Run {
         write_levels(visitor, context);
+        #[cfg(feature = "metrics")]
+        write_alerts(visitor, context);
     } else {
         let run = context.recorder.run_parent();
         write_link(visitor, &context.recorder.run_trace_id, run.span_id);
@@ -356,6 +358,35 @@ fn write_levels(visitor: &mut impl Visitor, context: &Context<'_>) {
         let time_unix_ns = context.recorder.anchor.unix_ns(time_ns);
         visitor.event(&EventHead { time_unix_ns, name: attr::LEVEL, dropped_attributes_count: 0 });
     }
+}
+
+/// Alerts that began and ended to fire, as events of the run.
+#[cfg(feature = "metrics")]
+fn write_alerts(visitor: &mut impl Visitor, context: &Context<'_>) {
+    for change in context.recorder.gauges.alerts() {
+        let state = if change.is_firing { "firing" } else { "over" };
+        let texts =
+            [(attr::ALERT, state), (attr::ALERT_RULE, change.rule), (attr::ALERT_SEVERITY, change.severity)];
+        for (key, text) in texts {
+            visitor.event_attribute(key, Value::Str(text));
+        }
+        if let Some(value) = change.value {
+            visitor.event_attribute(attr::ALERT_VALUE, Value::Double(value));
+        }
+        let time_unix_ns = context.recorder.anchor.unix_ns(change.time_ns);
+        visitor.event(&EventHead { time_unix_ns, name: attr::ALERT, dropped_attributes_count: 0 });
+    }
+}
+
+/// Events of a span that were left out.
+fn dropped_events(context: &Context<'_>, record: &SectionRecord) -> u32 {
+    let left_out = u32::from(record.left_out.events);
+    #[cfg(feature = "metrics")]
+    if record.kind == SectionKind::Run && record.root.is_some() {
+        return left_out.saturating_add(context.recorder.gauges.further_alerts());
+    }
+    let _ = context;
+    left_out
 }
 
 fn write_link(visitor: &mut impl Visitor, trace: &[u8; 16], span: u64) {

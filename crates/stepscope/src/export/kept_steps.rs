@@ -204,7 +204,7 @@ pub(crate) fn frame(format: Format, message: &[u8]) -> Vec<u8> {
 }
 
 /// The messages of a file.
-fn messages(format: Format, mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn messages(format: Format, mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let message;
         match format {

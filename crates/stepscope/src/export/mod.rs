@@ -5,7 +5,7 @@ pub(crate) mod directory;
 pub(crate) mod encode;
 pub(crate) mod exporter;
 pub(crate) mod exporter_sink;
-#[cfg(all(feature = "http", feature = "metrics"))]
+#[cfg(feature = "metrics")]
 pub(crate) mod gauges;
 #[cfg(feature = "http")]
 pub(crate) mod http;
@@ -41,6 +41,9 @@ pub(crate) trait Sink {
     fn prepare(&mut self) {}
     /// Takes a publication of the aggregates and losses.
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot);
+    /// Takes the latest reading of gauges, if it keeps all of them and has not got that one; the last one whatever it keeps.
+    #[cfg(feature = "metrics")]
+    fn keep_reading(&mut self, _: &Context<'_>, _is_last: bool) {}
     /// Sends or writes what has been gathered.
     fn flush(&mut self, context: &Context<'_>);
     /// The same where somebody waits for it: nothing that has come is held back.

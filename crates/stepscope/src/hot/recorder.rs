@@ -106,9 +106,8 @@ pub(crate) struct Recorder {
     path_phases: Box<[AtomicU8]>,
     pub thread_registry: ThreadRegistry,
     sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
-    /// What the endpoint gets beside the sums, where that was asked for.
     #[cfg(feature = "metrics")]
-    pub gauges: std::sync::OnceLock<stepscope_metrics::Latest>,
+    pub gauges: crate::shared::gauges::Gauges,
     run: Parent,
     pub run_trace_id: TraceId,
     pub run_start_ns: u64,
@@ -186,7 +185,7 @@ impl Recorder {
             thread_registry: ThreadRegistry::default(),
             sinks: Mutex::new(Vec::new()),
             #[cfg(feature = "metrics")]
-            gauges: std::sync::OnceLock::new(),
+            gauges: crate::shared::gauges::Gauges::default(),
             run,
             run_trace_id,
             run_start_ns,

@@ -392,6 +392,18 @@ impl Aggregates {
         });
     }
 
+    /// Hands the longest duration of every path to `visit`, in nanoseconds: that of a moment, and nothing beside it.
+    #[cfg(all(feature = "metrics", not(loom)))]
+    pub(crate) fn for_each_longest(&self, mut visit: impl FnMut(u32, u64)) {
+        self.each(|path, cells| visit(path, cells.max_ns.load(Ordering::Relaxed)));
+    }
+
+    /// A consistent copy of one path; absent where it has no values, and within where its owner updates it too fast to be copied.
+    #[cfg(all(feature = "metrics", not(loom)))]
+    pub(crate) fn sums(&self, path: u32) -> Option<Option<Sums>> {
+        Some(self.cells(path as usize)?.snapshot())
+    }
+
     fn each(&self, mut visit: impl FnMut(u32, &PathCells)) {
         for (number, chunk) in self.chunks.iter().enumerate() {
             for (offset, cells) in chunk.get().into_iter().flat_map(|chunk| chunk.iter().enumerate()) {

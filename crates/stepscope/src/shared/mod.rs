@@ -4,6 +4,8 @@
 pub(crate) mod aggregate;
 pub(crate) mod attrs;
 pub(crate) mod callsite;
+#[cfg(feature = "metrics")]
+pub(crate) mod gauges;
 pub(crate) mod lazy_chunk;
 pub(crate) mod lock;
 pub(crate) mod overwritten;

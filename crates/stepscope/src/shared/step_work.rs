@@ -155,6 +155,12 @@ impl Work {
         }
     }
 
+    /// How many steps have ended.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn count(&self) -> u64 {
+        self.modes.iter().map(|cells| cells.steps.load(Ordering::Relaxed)).sum()
+    }
+
     /// The time of all steps.
     pub(crate) fn total_ns(&self) -> u64 {
         self.modes.iter().map(|cells| cells.total_ns.load(Ordering::Relaxed)).sum()

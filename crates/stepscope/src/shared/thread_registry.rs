@@ -103,6 +103,14 @@ impl ThreadRegistry {
         ended_threads.chain(inner.known.iter().chain(&inner.fresh).map(|thread| thread.work.total_ns())).sum()
     }
 
+    /// How many steps have ended.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn steps(&self) -> u64 {
+        let inner = self.lock();
+        let ended_threads = inner.ended_threads.work.iter().map(|work| work.steps);
+        ended_threads.chain(inner.known.iter().chain(&inner.fresh).map(|thread| thread.work.count())).sum()
+    }
+
     /// What ended threads have left, and all others: nothing is in both, and nothing in neither.
     pub(crate) fn read(&self) -> (Arc<EndedThreads>, Vec<Arc<ThreadShared>>) {
         let inner = self.lock();

@@ -8,6 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use stepscope_core::LossReason;
+#[cfg(feature = "metrics")]
+use stepscope_core::SectionKind;
 
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
@@ -48,6 +50,10 @@ const IDLE_PAUSE: Duration = Duration::from_millis(40);
 const BUSY_FILL: usize = 32;
 /// One with no more than this is idle.
 const IDLE_FILL: usize = 2;
+
+/// What the end of a run waits for a last reading of gauges, which takes a millisecond as a rule.
+#[cfg(feature = "metrics")]
+const LAST_READING: Duration = Duration::from_millis(100);
 
 /// Records between two looks whether the run is to end.
 const LOOK_INTERVAL: u64 = 1_024;
@@ -220,6 +226,7 @@ impl Worker {
                 self.with_context(|sinks, context| {
                     sinks.each(|sink| if is_asked { sink.flush_all(context) } else { sink.flush(context) });
                 });
+                self.keep_reading(false);
                 self.note_sinks();
                 let marks = self.handed_over();
                 flushing
@@ -374,6 +381,13 @@ impl Worker {
             threads: &self.thread_names,
             cpus: self.cpus,
         };
+        #[cfg(feature = "metrics")]
+        if self.recorder.gauges.feed().is_some()
+            && (record.kind == SectionKind::Step || !self.entries.is_empty())
+        {
+            let fields = Known::fields(self.callsites.get(record.callsite as usize));
+            self.recorder.gauges.observe(&record, attrs::Entries::new(&self.entries, fields));
+        }
         self.sinks.each(|sink| sink.record(&context, &record, &self.entries));
     }
 
@@ -411,6 +425,21 @@ impl Worker {
         }
         snapshot
     }
+
+    /// Hands the latest reading of gauges to the sinks that keep all; the last one is made for that.
+    #[cfg(feature = "metrics")]
+    fn keep_reading(&mut self, is_last: bool) {
+        if let Some(feed) =
+            self.recorder.gauges.feed().filter(|feed| is_last && (feed.is_sent || feed.is_kept))
+        {
+            feed.latest.refresh(LAST_READING);
+        }
+        self.with_context(|sinks, context| sinks.each(|sink| sink.keep_reading(context, is_last)));
+    }
+
+    #[cfg(not(feature = "metrics"))]
+    #[expect(clippy::unused_self, reason = "there are none")]
+    fn keep_reading(&mut self, _: bool) {}
 
     /// Makes known what the sinks have done with the spans.
     fn note_sinks(&mut self) {
@@ -515,6 +544,7 @@ impl Worker {
             worker.drain(|| false);
         });
         self.drain(|| false);
+        self.keep_reading(true);
         self.with_context(|sinks, context| sinks.each(|sink| sink.finish(context)));
         if let Some(handover) = &mut self.sinks.handover {
             handover.close();

@@ -14,6 +14,8 @@ mod exemplars;
 mod family;
 mod figures;
 mod filter;
+#[cfg(feature = "metrics")]
+mod gauges;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod levels;

@@ -515,3 +515,51 @@ fn what_is_said_to_be_well_says_of_no_error() {
     assert_eq!(status(true, &[said("OK"), error.clone()]), (1, String::new()));
     assert_eq!(status(true, &[error, said("ok"), named("otel.status_message", "m")]), (1, String::new()));
 }
+
+#[cfg(feature = "metrics")]
+#[test]
+fn changes_of_alerts_are_events_of_the_run() {
+    use crate::shared::gauges::AlertChange;
+
+    let recorder =
+        Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None, &mut Vec::new()));
+    let change =
+        AlertChange { time_ns: 5, rule: "disk", severity: "warning", is_firing: true, value: Some(0.9) };
+    recorder.gauges.note_alert(change);
+    recorder.gauges.note_alert(AlertChange { time_ns: 9, is_firing: false, value: None, ..change });
+    let (callsites, threads) = (callsites(), ThreadNames::default());
+    let context = Context { recorder: &recorder, callsites: &callsites, threads: &threads, cpus: None };
+    let root = RootRecord {
+        mode: Mode::Train,
+        announces: true,
+        trace_spans: 1,
+        trace_dropped: 0,
+        left_out: None,
+        step: None,
+        epoch: None,
+        continues: None,
+    };
+    let run =
+        SectionRecord { kind: SectionKind::Run, root: Some(root), span_id: 5, ..SectionRecord::default() };
+    let mut encoder = proto::Encoder::traces();
+    begin(&mut encoder);
+    write_span(&mut encoder, &context, &run, &[]);
+    let span = read(encoder.finish()).remove(0);
+    let text = |text: &str| ProstValue::StringValue(text.into());
+    let common = |state| {
+        vec![
+            key_value(attr::ALERT, text(state)),
+            key_value(attr::ALERT_RULE, text("disk")),
+            key_value(attr::ALERT_SEVERITY, text("warning")),
+        ]
+    };
+    let mut first = common("firing");
+    first.push(key_value(attr::ALERT_VALUE, ProstValue::DoubleValue(0.9)));
+    let events: Vec<_> =
+        span.events.into_iter().map(|event| (event.name, event.time_unix_nano, event.attributes)).collect();
+    let at = |time_ns| recorder.anchor.unix_ns(time_ns);
+    assert_eq!(
+        events,
+        [(attr::ALERT.to_owned(), at(5), first), (attr::ALERT.to_owned(), at(9), common("over"))]
+    );
+}

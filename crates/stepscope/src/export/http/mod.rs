@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 use stepscope_core::LossReason;
 
 use super::encode::{Context, write_span};
+#[cfg(feature = "metrics")]
+use super::gauges::{NOT_SENT, write_gauges};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
 use super::{OTLP, Sink, warn_once};
@@ -319,12 +321,12 @@ impl Sink for HttpSink {
             self.metrics = message.encoder;
         }
         #[cfg(feature = "metrics")]
-        if let Some(latest) = context.recorder.gauges.get() {
+        if let Some(feed) = context.recorder.gauges.feed().filter(|feed| feed.is_sent) {
             let mut message =
                 Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(Format::Protobuf)));
             let encoder = message.next(context);
-            let points = with_encoder!(encoder, encoder => super::gauges::write_gauges(encoder.as_mut(), context, latest));
-            if points > 0 {
+            let written = with_encoder!(encoder, encoder => write_gauges(encoder.as_mut(), context, &feed.latest, NOT_SENT));
+            if written.is_some_and(|written| written.points > 0) {
                 self.enqueue(target, message.finish().0, 0);
             }
             message.clear();
