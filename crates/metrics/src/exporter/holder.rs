@@ -31,6 +31,7 @@ pub(super) struct State {
     pub(super) history: History,
     pub(super) taken: Option<Instant>,
     pub(super) process_ended: bool,
+    pub(super) container_ended: bool,
     pub(super) has_devices: bool,
     pub(super) stops: bool,
     pub(super) ended: bool,

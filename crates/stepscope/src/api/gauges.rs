@@ -49,6 +49,7 @@ pub(crate) fn start(recorder: &Arc<Recorder>) -> Option<Metrics> {
         .alerts(if local_rank == 0 { Alerts::default() } else { Alerts::none() })
         .allow_remote(allow_remote)
         .steps(move || steps.look())
+        .allocations(memory::allocated_bytes)
         .on_note(|text| print_diagnostic(text))
         .resource(attr::SERVICE_NAME, &*identity.service_name)
         .resource(attr::HOST_NAME, &*identity.host)

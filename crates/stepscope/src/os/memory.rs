@@ -72,6 +72,15 @@ pub(crate) use absent::{
     rss_bytes, thread_counters,
 };
 
+/// Bytes that the program has allocated so far.
+#[cfg(feature = "metrics")]
+pub(crate) fn allocated_bytes() -> Option<u64> {
+    #[cfg(feature = "mem")]
+    return stepscope_mem::process_counters().map(|counters| counters.allocated_bytes);
+    #[cfg(not(feature = "mem"))]
+    None
+}
+
 /// Begins a call into the layer: what is allocated and freed until it is dropped belongs to no section.
 #[inline]
 pub(crate) fn own_call() -> SetAside {
