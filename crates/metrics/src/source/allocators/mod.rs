@@ -48,7 +48,7 @@ impl Allocators {
                 notes.tell(
                     name,
                     &format!(
-                        "{name} took {time:.1?} to tell its figures: it is not asked again, they are withheld"
+                        "{name} took {time:.1?} to tell its figures, which may hold up the program: it is not asked again"
                     ),
                 );
             }
