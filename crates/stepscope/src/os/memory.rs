@@ -73,11 +73,14 @@ pub(crate) use absent::{
 };
 
 /// Bytes that the program has allocated so far.
-#[cfg(feature = "metrics")]
+#[cfg(all(feature = "metrics", feature = "mem"))]
 pub(crate) fn allocated_bytes() -> Option<u64> {
-    #[cfg(feature = "mem")]
-    return stepscope_mem::process_counters().map(|counters| counters.allocated_bytes);
-    #[cfg(not(feature = "mem"))]
+    stepscope_mem::process_counters().map(|counters| counters.allocated_bytes)
+}
+
+/// Bytes that the program has allocated so far: nobody counts them.
+#[cfg(all(feature = "metrics", not(feature = "mem")))]
+pub(crate) fn allocated_bytes() -> Option<u64> {
     None
 }
 
