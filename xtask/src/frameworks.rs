@@ -16,7 +16,7 @@ const BUILT: [&str; 3] = ["examples/pipeline", "examples/candle-digits", "exampl
 const SMOKE: &str = "benches/spans";
 
 /// Benches that no stage runs: they need minutes or quiet, or both. To build one of them takes three times as long.
-const CHECKED: [&str; 2] = ["benches/analysis", "benches/overhead"];
+const CHECKED: [&str; 3] = ["benches/analysis", "benches/metrics", "benches/overhead"];
 
 /// What candle brings that nothing here runs, and that takes a fifth of its build to optimise.
 const UNUSED: [&str; 6] =

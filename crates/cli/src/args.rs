@@ -335,6 +335,9 @@ pub(crate) struct MonitorArgs {
     /// Follow this process and the container around it; ends when it does
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pid: Option<u32>,
+    /// Follow this container: its id, or the path of its control group; ends when it does
+    #[arg(long, value_name = "ID|PATH")]
+    pub(crate) container: Option<String>,
     /// Write the figures once and end
     #[arg(long, conflicts_with_all = ["listen", "otlp"])]
     pub(crate) once: bool,

@@ -37,4 +37,4 @@ pub use facade::Recorder;
 pub use history::{History, Stretch, Track};
 pub use points::{Label, Series, Value, Visitor, visit};
 pub use snapshot::Snapshot;
-pub use source::Sampler;
+pub use source::{ControlGroup, Sampler};

@@ -12,5 +12,6 @@ mod restart;
 mod sampled;
 mod scale;
 mod smoke;
+mod training;
 mod trouble;
 mod ways;

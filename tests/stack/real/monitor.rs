@@ -16,10 +16,10 @@ use stepscope_stack_tests::program::{command, parse, stepscope};
 use stepscope_stack_tests::stack::{self, Stack};
 use stepscope_testkit::TempFolder;
 
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Ended when dropped.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -28,7 +28,7 @@ impl Drop for Running {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     std::net::TcpListener::bind(("127.0.0.1", 0))
         .and_then(|listener| listener.local_addr())
         .map_or(0, |at| at.port())
@@ -48,7 +48,11 @@ fn monitor(arguments: &[&str], settings: &[(&str, &str)]) -> Result<(Running, St
     Ok((Running(child), address))
 }
 
-fn prometheus(program: &Path, folder: &TempFolder, target: &str) -> Result<(Running, String), String> {
+pub(crate) fn prometheus(
+    program: &Path,
+    folder: &TempFolder,
+    target: &str,
+) -> Result<(Running, String), String> {
     let failed = |error: std::io::Error| format!("failed to start Prometheus: {error}");
     let address = format!("127.0.0.1:{}", free_port());
     let file = folder.join("prometheus.yml");
@@ -67,12 +71,12 @@ fn prometheus(program: &Path, folder: &TempFolder, target: &str) -> Result<(Runn
     Ok((Running(child), address))
 }
 
-fn ask(address: &str, path: &str) -> Result<Value, String> {
+pub(crate) fn ask(address: &str, path: &str) -> Result<Value, String> {
     Ok(parse(&http::get(address, &format!("/api/v1/{path}"))?)?["data"].take())
 }
 
 /// What `promtool` says about a text.
-fn lint(promtool: &Path, text: &str) -> Result<String, String> {
+pub(crate) fn lint(promtool: &Path, text: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("failed to run promtool: {error}");
     let mut tool = Command::new(promtool);
     tool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

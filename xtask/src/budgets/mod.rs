@@ -25,8 +25,8 @@ const WEIGHTS: &[Weight] = &[
     weight("stepscope-macros", &[], 0),
     weight("stepscope", &["--no-default-features"], 12),
     weight("stepscope", &[], 45),
-    weight("stepscope-metrics", &["--no-default-features"], 3),
-    weight("stepscope-metrics", &[], 21),
+    weight("stepscope-metrics", &["--no-default-features"], 4),
+    weight("stepscope-metrics", &[], 22),
     weight("stepscope-model", &[], 30),
     weight("stepscope-analyze", &[], 30),
 ];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stepscope_core::attr;
 use stepscope_metrics::alerts::Alerts;
 use stepscope_metrics::view::json;
-use stepscope_metrics::{Metrics, Snapshot};
+use stepscope_metrics::{ControlGroup, Metrics, Snapshot};
 
 use crate::args::{Global, MonitorArgs, MonitorFormat};
 use crate::error::CliError;
@@ -30,6 +30,8 @@ pub(crate) fn run(args: &MonitorArgs, global: Global) -> Result<u8, CliError> {
     if let Some(pid) = args.pid.filter(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()) {
         return Err(CliError::Input(format!("there is no process {pid}")));
     }
+    let container = args.container.as_deref().map(ControlGroup::find).transpose();
+    let container = container.map_err(|error| CliError::Input(error.to_string()))?;
     stop::watch();
     let interval = if args.once { ONCE_INTERVAL } else { Duration::from_secs_f64(args.interval) };
     let name = std::env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
@@ -60,6 +62,9 @@ pub(crate) fn run(args: &MonitorArgs, global: Global) -> Result<u8, CliError> {
     }
     if let Some(pid) = args.pid {
         builder = builder.pid(pid);
+    }
+    if let Some(container) = container {
+        builder = builder.container(container);
     }
     let metrics = builder.start().map_err(|error| CliError::Unwritable(error.to_string()))?;
     if let Some(address) = metrics.address() {
@@ -125,6 +130,10 @@ fn follow(metrics: &Metrics, args: &MonitorArgs, interval: Duration, global: Glo
             output::note(global, "the process has ended");
             return Ok(());
         }
+        if metrics.container_ended() {
+            output::note(global, "the container has ended");
+            return Ok(());
+        }
     }
 }
 
@@ -133,12 +142,12 @@ fn write(snapshot: &Snapshot, args: &MonitorArgs, text: &mut String) {
         MonitorFormat::Json => {
             json::render(snapshot, args.budget, text);
         }
-        MonitorFormat::Text => line(snapshot, args.pid.is_some(), text),
+        MonitorFormat::Text => line(snapshot, args, text),
     }
 }
 
 /// What fits a line; what is not known is left out.
-fn line(snapshot: &Snapshot, has_process: bool, text: &mut String) {
+fn line(snapshot: &Snapshot, args: &MonitorArgs, text: &mut String) {
     let host = &snapshot.host;
     let mut parts: Vec<String> = Vec::new();
     let [user, nice, system, _, iowait, interrupt, softirq, steal] = host.cpu_utilization;
@@ -157,12 +166,19 @@ fn line(snapshot: &Snapshot, has_process: bool, text: &mut String) {
         let used = memory.total_bytes.saturating_sub(available);
         parts.push(format!("memory {} of {}", bytes(used), bytes(memory.total_bytes)));
     }
-    if let Some((used, limit)) =
-        snapshot.container.and_then(|container| container.memory_bytes.zip(container.memory_limit_bytes))
+    // One without a limit is told where it was asked for.
+    let is_asked_for = args.container.is_some();
+    if let Some(container) =
+        snapshot.container.filter(|container| is_asked_for || container.memory_limit_bytes.is_some())
+        && let Some(used) = container.memory_bytes
     {
-        parts.push(format!("container {} of {}", bytes(used), bytes(limit)));
+        let cpus = container.cpu_usage.filter(|_| is_asked_for);
+        let cpus = cpus.map_or_else(String::new, |cpus| format!("{cpus:.2} CPUs "));
+        let limit = container.memory_limit_bytes;
+        let limit = limit.map_or_else(String::new, |limit| format!(" of {}", bytes(limit)));
+        parts.push(format!("container {cpus}{}{limit}", bytes(used)));
     }
-    if let Some(process) = snapshot.process.filter(|_| has_process) {
+    if let Some(process) = snapshot.process.filter(|_| args.pid.is_some()) {
         let cpus = process.cpu_utilization.into_iter().flatten().sum::<f64>() * host.cpus.unwrap_or(1) as f64;
         let memory = process.resident_bytes.map(|resident| format!(" {}", bytes(resident)));
         parts.push(format!("process {cpus:.2} CPUs{}", memory.unwrap_or_default()));

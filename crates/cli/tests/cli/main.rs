@@ -6,6 +6,7 @@ mod capture;
 mod config;
 mod convert;
 mod demo;
+mod deployed;
 mod doctor;
 mod explain;
 mod formats;

@@ -95,6 +95,26 @@ fn a_process_is_followed_to_its_end() {
 }
 
 #[test]
+fn a_container_is_followed_by_the_path_of_its_group() {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").expect("it is there");
+    let path = groups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).find(|path| *path != "/");
+    let folder = folder("monitor-container");
+    let none = run(folder.path(), &["monitor", "--container", "0123456789ab", "--once"]);
+    assert_eq!(none.code, 3);
+    assert!(none.stderr.contains("there is no container \"0123456789ab\""), "{}", none.stderr);
+    let is_seen = |path: &str| run(folder.path(), &["monitor", "--container", path, "--once"]).code == 0;
+    let Some(path) = path.filter(|path| is_seen(path)) else {
+        println!("SKIPPED: this process is in no group but the machine's, or out of its sight");
+        return;
+    };
+    let text = output(folder.path(), &["monitor", "--container", path, "--once", "--format", "json"]);
+    let value: Value = serde_json::from_str(&text).expect("one object");
+    let points = value["points"].as_array().expect("points");
+    let is_there = |point: &Value| point["metric"].as_str().unwrap_or_default().starts_with("container.");
+    assert!(points.iter().any(is_there), "{text}");
+}
+
+#[test]
 fn a_driver_that_hangs_does_not_keep_it() {
     let folder = folder("monitor-hang");
     let library =

@@ -21,13 +21,13 @@ metrics! {
     /// The latest value of those that the program records by `value!`.
     VALUE = "stepscope.value", Gauge, "1", [attr::VALUE_NAME], "the layer", Pass;
     /// Bytes that the allocator has handed out.
-    ALLOCATOR_LIVE = "stepscope.allocator.live", UpDownCounter, "By", [attr::ALLOCATOR], "mallctl, mi_process_info, mallinfo2", Pass;
+    ALLOCATOR_LIVE = "stepscope.allocator.live", UpDownCounter, "By", [attr::ALLOCATOR], "mallctl, mallinfo2", Slow;
     /// Bytes that the allocator has from the system.
-    ALLOCATOR_RESERVED = "stepscope.allocator.reserved", UpDownCounter, "By", [attr::ALLOCATOR], "mallctl, mi_process_info, mallinfo2", Pass;
+    ALLOCATOR_RESERVED = "stepscope.allocator.reserved", UpDownCounter, "By", [attr::ALLOCATOR], "mallctl, mi_process_info, mallinfo2", Slow;
     /// Share of what the allocator has from the system that it has not handed out.
-    ALLOCATOR_FRAGMENTATION = "stepscope.allocator.fragmentation", Gauge, "1", [attr::ALLOCATOR], "mallctl, mi_process_info, mallinfo2", Pass;
+    ALLOCATOR_FRAGMENTATION = "stepscope.allocator.fragmentation", Gauge, "1", [attr::ALLOCATOR], "mallctl, mallinfo2", Slow;
     /// Arenas of the allocator.
-    ALLOCATOR_ARENAS = "stepscope.allocator.arenas", UpDownCounter, "{arena}", [attr::ALLOCATOR], "mallctl, mallinfo2", Pass;
+    ALLOCATOR_ARENAS = "stepscope.allocator.arenas", UpDownCounter, "{arena}", [attr::ALLOCATOR], "mallctl", Slow;
     /// Bytes that the program allocated a second since the last pass, by the counting allocator.
     ALLOCATION_RATE = "stepscope.allocation.rate", Gauge, "By/s", [], "stepscope::Alloc", Pass;
     /// 1 while an alert fires, 0 while it does not.

@@ -11,6 +11,7 @@ use crate::alerts::Alerts;
 use crate::error::Error;
 use crate::notes::{Listener, Notes};
 use crate::snapshot::Program;
+use crate::source::ControlGroup;
 use crate::view::http::Server;
 #[cfg(feature = "otlp")]
 use crate::view::otlp::Push;
@@ -30,6 +31,7 @@ pub struct Builder {
     pub(super) address: Option<SocketAddr>,
     pub(super) allow_remote: bool,
     pub(super) pid: u32,
+    pub(super) container: Option<ControlGroup>,
     pub(super) root: PathBuf,
     pub(super) budget: usize,
     pub(super) has_gpus: bool,
@@ -44,6 +46,7 @@ pub struct Builder {
     pub(super) forwards: bool,
     pub(super) alerts: Alerts,
     pub(super) program: Option<Told>,
+    pub(super) allocations: Option<Counter>,
     pub(super) has_host: bool,
     pub(super) on_note: Option<OnNote>,
 }
@@ -55,6 +58,16 @@ pub(super) struct Told(pub(super) Arc<dyn Fn(&mut Program) + Send + Sync>);
 impl fmt::Debug for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Told")
+    }
+}
+
+/// How much the program has allocated.
+#[derive(Clone)]
+pub(super) struct Counter(pub(super) Arc<dyn Fn() -> Option<u64> + Send + Sync>);
+
+impl fmt::Debug for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Counter")
     }
 }
 
@@ -75,6 +88,7 @@ impl Default for Builder {
             address: None,
             allow_remote: false,
             pid: std::process::id(),
+            container: None,
             root: PathBuf::from("/"),
             budget: DEFAULT_BUDGET,
             has_gpus: true,
@@ -89,6 +103,7 @@ impl Default for Builder {
             forwards: false,
             alerts: Alerts::none(),
             program: None,
+            allocations: None,
             has_host: true,
             on_note: None,
         }
@@ -144,6 +159,12 @@ impl Builder {
         self
     }
 
+    /// Asks this for the bytes that the program has allocated so far, at each pass, which waits for it.
+    pub fn allocations(mut self, allocated: impl Fn() -> Option<u64> + Send + Sync + 'static) -> Self {
+        self.allocations = Some(Counter(Arc::new(allocated)));
+        self
+    }
+
     /// Tells this each of the [notes](Metrics::notes) at once, on the thread that has it, which may be one of the program's
     /// own; [`Metrics::notes`] has them nevertheless.
     pub fn on_note(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
@@ -167,6 +188,12 @@ impl Builder {
     /// The process to follow, with the container around it; this one unless set.
     pub const fn pid(mut self, pid: u32) -> Self {
         self.pid = pid;
+        self
+    }
+
+    /// The container to follow; the one around the process unless set.
+    pub fn container(mut self, container: ControlGroup) -> Self {
+        self.container = Some(container);
         self
     }
 

@@ -31,6 +31,7 @@ pub(super) struct State {
     pub(super) history: History,
     pub(super) taken: Option<Instant>,
     pub(super) process_ended: bool,
+    pub(super) container_ended: bool,
     pub(super) has_devices: bool,
     /// How often somebody wanted a pass at once, and up to which of these there was one that began after it.
     pub(super) asked: u64,

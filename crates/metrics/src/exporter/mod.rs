@@ -111,6 +111,12 @@ impl Metrics {
         self.latest.shared.lock().process_ended
     }
 
+    /// Whether a container was chosen, and has ended.
+    #[must_use]
+    pub fn container_ended(&self) -> bool {
+        self.latest.shared.lock().container_ended
+    }
+
     /// Stops. Threads that are stuck in a driver are left to themselves.
     pub fn stop(self) {}
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::PATIENCE;
-use super::builder::{Builder, Told};
+use super::builder::{Builder, Counter, Told};
 use super::holder::{Shared, State};
 use crate::alerts::Watcher;
 #[cfg(feature = "facade")]
@@ -21,7 +21,13 @@ use crate::watch::Life;
 /// The passes.
 pub(super) fn run(shared: &Shared, builder: &Builder) {
     let interval = builder.interval;
-    let mut sampler = Sampler::with_notes(&builder.root, builder.pid, builder.has_host, &shared.notes);
+    let mut sampler = Sampler::with_notes(
+        &builder.root,
+        builder.pid,
+        builder.has_host,
+        builder.container.as_ref(),
+        &shared.notes,
+    );
     let slowly = interval.saturating_mul(u32::try_from(SLOW_PASSES).unwrap_or(10));
     // Twice the time to the next reading, and no less than a slow disk needs.
     let slow_deadline = slowly.saturating_mul(2).max(Duration::from_secs(30));
@@ -33,6 +39,7 @@ pub(super) fn run(shared: &Shared, builder: &Builder) {
         None
     };
     let mut watcher = Watcher::new(builder.alerts.clone());
+    let mut allocated = None;
     let mut next = Instant::now();
     loop {
         let asked = shared.lock().asked;
@@ -60,6 +67,9 @@ pub(super) fn run(shared: &Shared, builder: &Builder) {
             }
         }
         complete(shared, builder, sampler.snapshot_mut());
+        if let Some(Counter(count)) = &builder.allocations {
+            sampler.snapshot_mut().allocation_rate = rate(&**count, &mut allocated);
+        }
         watcher.look(sampler.snapshot_mut(), Instant::now());
         let mut state = shared.lock();
         state.has_devices = has_devices;
@@ -70,6 +80,7 @@ pub(super) fn run(shared: &Shared, builder: &Builder) {
         }
         state.taken = Some(Instant::now());
         state.process_ended = sampler.process_ended();
+        state.container_ended = sampler.container_ended();
         shared.notify();
         drop(state);
         watcher.tell(&shared.notes);
@@ -103,6 +114,15 @@ pub(super) fn run(shared: &Shared, builder: &Builder) {
     shared.let_followers_go();
     shared.lock().ended = true;
     shared.notify();
+}
+
+/// Of a counter, whose reading before is in `before`; absent after the first one.
+fn rate(count: &dyn Fn() -> Option<u64>, before: &mut Option<(u64, Instant)>) -> Option<f64> {
+    let count = std::panic::catch_unwind(AssertUnwindSafe(count)).ok().flatten();
+    let reading = count.map(|count| (count, Instant::now()));
+    let (now, then) = (reading?, std::mem::replace(before, reading)?);
+    let seconds = now.1.duration_since(then.1).as_secs_f64();
+    (seconds > 0.0).then(|| now.0.saturating_sub(then.0) as f64 / seconds)
 }
 
 /// What others than the system's files know.

@@ -1,12 +1,10 @@
 //! Points of the machine, the process and the container.
 
-use std::io::Write as _;
-
 use stepscope_core::attr;
 use stepscope_core::metric::host::row;
 use stepscope_core::metric::row as layer;
 
-use super::Walk;
+use super::{MAX_DIGITS, Walk, digits};
 use crate::snapshot::{
     CPU_MODES, Container, Host, LOAD_WINDOWS, PRESSURE_RESOURCES, Pressure, Process, Snapshot,
 };
@@ -180,13 +178,8 @@ fn of_process(process: &Process, walk: &mut Walk<'_>) {
 pub(super) fn cores(snapshot: &Snapshot, walk: &mut Walk<'_>) {
     walk.of(&row::CPU_CORE_UTILIZATION);
     for (index, &share) in snapshot.cores.iter().enumerate() {
-        let mut text = [0_u8; 20];
-        let free = {
-            let mut rest = &mut text[..];
-            let _ = write!(rest, "{index}");
-            rest.len()
-        };
-        let number = text.get(..text.len() - free).and_then(|digits| std::str::from_utf8(digits).ok());
-        walk.point(&[(attr::CPU_LOGICAL_NUMBER, number.unwrap_or_default())], share);
+        let mut text = [0; MAX_DIGITS];
+        let number = digits(index as u64, &mut text);
+        walk.point(&[(attr::CPU_LOGICAL_NUMBER, number)], share);
     }
 }

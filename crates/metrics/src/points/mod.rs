@@ -64,6 +64,23 @@ pub fn visit(snapshot: &Snapshot, budget: usize, visitor: &mut dyn Visitor) -> S
     walk.series
 }
 
+/// Digits of the largest number.
+pub(crate) const MAX_DIGITS: usize = 20;
+
+/// A number as text, without the library's ways for what is no plain number.
+pub(crate) fn digits(mut value: u64, buffer: &mut [u8; MAX_DIGITS]) -> &str {
+    let mut first = buffer.len();
+    for digit in buffer.iter_mut().rev() {
+        first -= 1;
+        *digit = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    buffer.get(first..).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
+}
+
 /// The visitor, what it has been told, and what it may still be told.
 struct Walk<'v> {
     visitor: &'v mut dyn Visitor,

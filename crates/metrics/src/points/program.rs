@@ -4,7 +4,7 @@ use stepscope_core::attr;
 use stepscope_core::metric::program::row;
 
 use super::Walk;
-use crate::snapshot::{MAX_USER_LABELS, Snapshot};
+use crate::snapshot::{Allocator, MAX_USER_LABELS, Snapshot};
 
 pub(super) fn visit(snapshot: &Snapshot, walk: &mut Walk<'_>) {
     let steps = snapshot.program.steps;
@@ -22,6 +22,7 @@ pub(super) fn visit(snapshot: &Snapshot, walk: &mut Walk<'_>) {
     for (name, value) in &snapshot.program.values {
         walk.point(&[(attr::VALUE_NAME, &**name)], Some(*value));
     }
+    allocators(snapshot, walk);
     walk.of(&row::ALERT_FIRING);
     for alert in &snapshot.alerts {
         let labels = [(attr::ALERT_RULE, &*alert.rule), (attr::ALERT_SEVERITY, alert.severity)];
@@ -37,6 +38,22 @@ pub(super) fn visit(snapshot: &Snapshot, walk: &mut Walk<'_>) {
         all.for_each(|(slot, (key, text))| *slot = (key, text));
         walk.point(labels.get(..point.labels.len()).unwrap_or(&labels), Some(point.value));
     }
+}
+
+fn allocators(snapshot: &Snapshot, walk: &mut Walk<'_>) {
+    macro_rules! each {
+        ($row:expr, $figure:expr) => {
+            walk.of($row);
+            for allocator in &snapshot.allocators {
+                walk.point(&[(attr::ALLOCATOR, allocator.name)], $figure(allocator));
+            }
+        };
+    }
+    each!(&row::ALLOCATOR_LIVE, |allocator: &Allocator| allocator.live_bytes);
+    each!(&row::ALLOCATOR_RESERVED, |allocator: &Allocator| allocator.reserved_bytes);
+    each!(&row::ALLOCATOR_FRAGMENTATION, Allocator::fragmentation);
+    each!(&row::ALLOCATOR_ARENAS, |allocator: &Allocator| allocator.arenas);
+    walk.one(&row::ALLOCATION_RATE, snapshot.allocation_rate);
 }
 
 /// The exporter's own figures; they are always there.

@@ -1,11 +1,13 @@
 //! What is known at one moment, typed: filled by the sources, read by the views. A figure that is not known is absent.
 //! Counters count from where the system does. Taking a copy into an older one allocates nothing while no device comes.
 
+mod allocator;
 mod gpu;
 mod user;
 
 use std::sync::Arc;
 
+pub use self::allocator::Allocator;
 pub use self::gpu::Gpu;
 pub use self::user::{AlertState, MAX_USER_LABELS, Program, Steps, UserLabels, UserPoint};
 
@@ -50,6 +52,10 @@ pub struct Snapshot {
     pub container: Option<Container>,
     /// GPUs, in the order of their indices.
     pub gpus: Vec<Gpu>,
+    /// The allocators of this process.
+    pub allocators: Vec<Allocator>,
+    /// Bytes that the program allocated a second since the last pass, where it counts them.
+    pub allocation_rate: Option<f64>,
     /// What the program tells of itself, where it does.
     pub program: Program,
     /// Alerts, where any are watched.
@@ -78,6 +84,7 @@ impl Clone for Snapshot {
         self.process = *process;
         self.container = *container;
         self.program.clone_from(&source.program);
+        self.allocation_rate = source.allocation_rate;
         self.user_dropped = source.user_dropped;
         self.alerts.clone_from(&source.alerts);
         self.user.clone_from(&source.user);
@@ -88,6 +95,7 @@ impl Clone for Snapshot {
         self.sensors.clone_from(&source.sensors);
         self.zones.clone_from(&source.zones);
         self.gpus.clone_from(&source.gpus);
+        self.allocators.clone_from(&source.allocators);
     }
 }
 

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 /// More of a file is not read: the longest, `/proc/stat` of a machine with 4,096 processors, is shorter.
 const MAX_BYTES: usize = 4 << 20;
 
+/// A shorter piece is the last one: the kernel hands out lines until the next one does not fit into what is left of a page,
+/// and none is as long as this.
+const SHORT_BYTES: usize = 2 << 10;
+
 /// Passes between two attempts at a file that could not be opened.
 const RETRY_PASSES: u32 = 30;
 
@@ -58,7 +62,7 @@ impl Input {
     }
 }
 
-/// Files of the kernel come in pieces: the end is where nothing more comes.
+/// Files of the kernel come in pieces. A short one that did not fill the buffer is the last, which saves the call that says so.
 fn whole(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {
@@ -69,8 +73,9 @@ fn whole(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
             buffer.resize(2 * length, 0);
         }
         let free = buffer.get_mut(length..).unwrap_or_default();
+        let short = SHORT_BYTES.min(free.len());
         match read_at(file, free, length as u64) {
-            Ok(0) => return Ok(length),
+            Ok(more) if more < short => return Ok(length + more),
             Ok(more) => length += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

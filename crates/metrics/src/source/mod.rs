@@ -1,6 +1,7 @@
 //! The sources, and the sampler that asks each of them in turn. A source writes all of its figures at every pass, absent
 //! where they are not known, so nothing stays that is not so any more.
 
+mod allocators;
 mod cgroup;
 mod cpu;
 mod disk;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+pub use self::cgroup::ControlGroup;
 use self::file::{Buffer, Input};
 use crate::notes::Notes;
 use crate::snapshot::Snapshot;
@@ -49,6 +51,7 @@ pub struct Sampler {
     host: Host,
     process: process::ProcessFiles,
     group: Option<cgroup::Group>,
+    allocators: Option<allocators::Allocators>,
 }
 
 /// What is read of the machine.
@@ -99,17 +102,24 @@ impl Sampler {
     /// Of the machine at hand and the process `pid`.
     #[must_use]
     pub fn new(pid: u32) -> Self {
-        Self::with_notes(Path::new("/"), pid, true, &Arc::default())
+        Self::with_notes(Path::new("/"), pid, true, None, &Arc::default())
     }
 
     /// Of the files below `root`, which may be recorded ones of another machine; ticks and pages are the usual ones there.
     #[must_use]
     pub fn of_files(root: &Path, pid: u32) -> Self {
-        Self::with_notes(root, pid, true, &Arc::default())
+        Self::with_notes(root, pid, true, None, &Arc::default())
     }
 
-    /// `has_host`: whether the machine is read beside the process and its container.
-    pub(crate) fn with_notes(root: &Path, pid: u32, has_host: bool, notes: &Arc<Notes>) -> Self {
+    /// `has_host`: whether the machine is read beside the process and its container; `container`: instead of the one around
+    /// the process.
+    pub(crate) fn with_notes(
+        root: &Path,
+        pid: u32,
+        has_host: bool,
+        container: Option<&ControlGroup>,
+        notes: &Arc<Notes>,
+    ) -> Self {
         let is_live = root == Path::new("/");
         let root = Root {
             path: root.to_owned(),
@@ -127,7 +137,11 @@ impl Sampler {
             snapshot: Snapshot::default(),
             host,
             process: process::ProcessFiles::new(&root, pid),
-            group: cgroup::Group::find(&root, pid),
+            group: match container {
+                Some(container) => cgroup::Group::chosen(&root, container),
+                None => cgroup::Group::find(&root, pid),
+            },
+            allocators: (is_live && pid == std::process::id()).then(|| allocators::Allocators::find(notes)),
         }
     }
 
@@ -145,7 +159,10 @@ impl Sampler {
             Host::Calls { cpus, is_live } => (is_live.then(system::uptime_s).flatten(), *cpus),
         };
         snapshot.process = self.process.read(buffer, machine, is_slow);
-        snapshot.container = self.group.as_mut().map(|group| group.read(buffer, machine.0, is_slow));
+        snapshot.container = self.group.as_mut().and_then(|group| group.read(buffer, machine.0, is_slow));
+        if let Some(allocators) = self.allocators.as_mut().filter(|_| is_slow) {
+            allocators.read(&mut snapshot.allocators);
+        }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         snapshot.taken_unix_ns = now.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         snapshot.pass_duration_s = Some(started.elapsed().as_secs_f64());
@@ -161,6 +178,12 @@ impl Sampler {
     #[must_use]
     pub const fn process_ended(&self) -> bool {
         self.process.is_gone()
+    }
+
+    /// Whether a container was chosen, and has ended.
+    #[must_use]
+    pub fn container_ended(&self) -> bool {
+        self.group.as_ref().is_some_and(cgroup::Group::is_gone)
     }
 }
 

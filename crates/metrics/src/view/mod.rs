@@ -5,6 +5,7 @@ pub(crate) mod http;
 pub(crate) mod instruments;
 pub mod json;
 pub(crate) mod names;
+pub(crate) mod number;
 #[cfg(feature = "otlp")]
 pub(crate) mod otlp;
 pub mod prometheus;

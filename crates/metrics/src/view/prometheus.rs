@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use stepscope_core::vocabulary::{Instrument, Metric};
 
 use super::names;
+use super::number::number;
 use crate::points::{Label, Series, Value, Visitor, visit};
 use crate::snapshot::Snapshot;
 
@@ -71,7 +72,7 @@ struct Family {
     row: &'static Metric,
     head: String,
     sample: String,
-    /// Names of its attributes as labels, in the order of the table.
+    /// Its attributes and the heads of their labels, in the order of the table.
     labels: Vec<(&'static str, String)>,
 }
 
@@ -110,9 +111,9 @@ impl Renderer {
         out.push_str(kind);
         out.push_str("target_info");
         for (index, (key, text)) in resource.iter().enumerate() {
-            label(out, index, &names::sanitized(key), text);
+            label(out, index, &label_head(key), text);
         }
-        out.push_str("} 1\n");
+        out.push_str("\"} 1\n");
     }
 
     fn family(&self, row: &'static Metric) -> Family {
@@ -129,7 +130,7 @@ impl Renderer {
         {
             let _ = writeln!(head, "# UNIT {name} {unit}");
         }
-        let labels = row.attributes.iter().map(|key| (*key, names::sanitized(key))).collect();
+        let labels = row.attributes.iter().map(|key| (*key, label_head(key))).collect();
         Family { row, head, sample, labels }
     }
 }
@@ -164,24 +165,34 @@ impl Visitor for Writer<'_> {
         let Some(family) = self.renderer.families.get(self.family) else { return };
         self.out.push_str(&family.sample);
         for (index, (key, text)) in labels.iter().enumerate() {
-            let known = family.labels.iter().find(|(attribute, _)| attribute == key);
-            match known {
-                Some((_, name)) => label(self.out, index, name, text),
-                None => label(self.out, index, &names::sanitized(key), text),
+            // In the order of the table, but for what a point lacks.
+            let is_it = |(attribute, _): &&(&str, String)| attribute == key;
+            let known = family.labels.get(index).filter(is_it);
+            match known.or_else(|| family.labels.iter().find(is_it)) {
+                Some((_, head)) => label(self.out, index, head, text),
+                None => label(self.out, index, &label_head(key), text),
             }
         }
-        self.out.push_str(if labels.is_empty() { " " } else { "} " });
+        self.out.push_str(if labels.is_empty() { " " } else { "\"} " });
         number(self.out, value);
         self.out.push('\n');
     }
 }
 
-fn label(out: &mut String, index: usize, name: &str, text: &str) {
-    out.push(if index == 0 { '{' } else { ',' });
-    out.push_str(name);
-    out.push_str("=\"");
+/// What is before a label's value, behind another one.
+fn label_head(key: &str) -> String {
+    format!("\",{}=\"", names::sanitized(key))
+}
+
+/// Without the quote at its end.
+fn label(out: &mut String, index: usize, head: &str, text: &str) {
+    if index == 0 {
+        out.push('{');
+        out.push_str(head.get(2..).unwrap_or_default());
+    } else {
+        out.push_str(head);
+    }
     escape(out, text, true);
-    out.push('"');
 }
 
 /// Backslashes, line ends and, where the place is between quotes, these. Other control characters become blanks.
@@ -200,19 +211,6 @@ fn escape(out: &mut String, text: &str, quotes: bool) {
             letter => out.push(letter),
         }
     }
-}
-
-fn number(out: &mut String, value: Value) {
-    let written = match value {
-        Value::Int(value) => write!(out, "{value}"),
-        Value::Double(value) if value.is_nan() => write!(out, "NaN"),
-        Value::Double(value) if value.is_infinite() => {
-            write!(out, "{}Inf", if value > 0.0 { '+' } else { '-' })
-        }
-        Value::Double(value) => write!(out, "{value}"),
-    };
-    // Writing to a string cannot fail.
-    let _ = written;
 }
 
 #[cfg(test)]
@@ -270,16 +268,5 @@ mod tests {
         for accept in ["", "*/*", "text/html", ";;q=,", "application/openmetrics-text;q=0"] {
             assert_eq!(Format::accepted(accept), Format::Text, "{accept}");
         }
-    }
-
-    #[test]
-    fn numbers_that_are_none_are_written_as_prometheus_has_them() {
-        let mut out = String::new();
-        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, 1e-9] {
-            number(&mut out, Value::Double(value));
-            out.push(' ');
-        }
-        assert!(out.starts_with("NaN +Inf -Inf 1"));
-        assert!(out.ends_with("0.000000001 "));
     }
 }

@@ -112,3 +112,40 @@ fn the_live_machine_agrees_with_a_second_reader() {
     }
     assert!(compared >= 25, "{compared}");
 }
+
+/// Another process that does nothing: its gauges do not move.
+#[test]
+fn a_process_that_sleeps_agrees_with_a_second_reader() {
+    let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let folder = std::path::PathBuf::from(format!("/proc/{}", child.id()));
+    let stat = || Stat::from_file(folder.join("stat")).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    // The program is in its place and waits.
+    while !(stat().state == 'S' && stat().comm == "sleep") {
+        assert!(std::time::Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    let (before, uptime) = (stat(), || Uptime::from_file("/proc/uptime").unwrap().uptime);
+    let low = uptime() - before.starttime as f64 / 100.0;
+    let ours = series(Sampler::new(child.id()).pass());
+    let (after, high) = (stat(), uptime() - before.starttime as f64 / 100.0);
+    let descriptors = std::fs::read_dir(folder.join("fd")).unwrap().count();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for (name, value) in [
+        ("process.memory.usage", after.rss as f64 * 4_096.0),
+        ("process.memory.virtual", after.vsize as f64),
+        ("process.thread.count", 1.0),
+        ("process.unix.file_descriptor.count", descriptors as f64),
+    ] {
+        assert!((ours[name] / value - 1.0).abs() <= 0.01, "{name}: {}, not {value}", ours[name]);
+    }
+    for (name, low, high) in [
+        ("process.cpu.time{user}", before.utime as f64 / 100.0, after.utime as f64 / 100.0),
+        ("process.cpu.time{system}", before.stime as f64 / 100.0, after.stime as f64 / 100.0),
+        ("process.paging.faults{minor}", before.minflt as f64, after.minflt as f64),
+        ("process.uptime", low, high),
+    ] {
+        assert!((low - 0.0101..=high + 0.0101).contains(&ours[name]), "{name}: {} {low} {high}", ours[name]);
+    }
+}

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test whose surroundings fail cannot go on")]
 
 mod alerts;
+mod allocators;
 mod common;
 mod facade;
 mod gpus;

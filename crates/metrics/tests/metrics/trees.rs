@@ -255,6 +255,22 @@ fn who_does_not_tell_of_the_machine_opens_none_of_its_files() {
 }
 
 #[test]
+fn a_clock_that_goes_back_withholds_shares_for_a_pass_and_freezes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    lay(folder.path(), &tree("v2")[0]);
+    let at = |seconds: &str| lay(folder.path(), &[("proc/uptime".to_owned(), format!("{seconds} 1.0\n"))]);
+    at("1000.00");
+    let mut sampler = Sampler::of_files(folder.path(), 42);
+    sampler.pass();
+    at("900.00");
+    let back = series(sampler.pass());
+    lacks(&back, &["process.cpu.utilization", "container.cpu.usage"]);
+    has(&back, &[("system.uptime", 900.0)]);
+    at("901.00");
+    has(&series(sampler.pass()), &[("process.cpu.utilization{user}", 0.0), ("container.cpu.usage", 0.0)]);
+}
+
+#[test]
 fn of_256_processors_each_has_a_share_and_those_off_have_none() {
     let folder = tempfile::tempdir().unwrap();
     let stat = |ticks: u64| {

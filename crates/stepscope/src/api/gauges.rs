@@ -46,6 +46,7 @@ pub(crate) fn start(recorder: &Arc<Recorder>) -> Option<Metrics> {
         .alerts(alerts(recorder, local_rank == 0))
         .allow_remote(allow_remote)
         .program(move |told| program.tell(told))
+        .allocations(memory::allocated_bytes)
         .on_note(|text| print_diagnostic(text))
         .resource(attr::SERVICE_NAME, &*identity.service_name)
         .resource(attr::HOST_NAME, &*identity.host)

@@ -72,6 +72,18 @@ pub(crate) use absent::{
     rss_bytes, thread_counters,
 };
 
+/// Bytes that the program has allocated so far.
+#[cfg(all(feature = "metrics", feature = "mem"))]
+pub(crate) fn allocated_bytes() -> Option<u64> {
+    stepscope_mem::process_counters().map(|counters| counters.allocated_bytes)
+}
+
+/// Bytes that the program has allocated so far: nobody counts them.
+#[cfg(all(feature = "metrics", not(feature = "mem")))]
+pub(crate) fn allocated_bytes() -> Option<u64> {
+    None
+}
+
 /// Begins a call into the layer: what is allocated and freed until it is dropped belongs to no section.
 #[inline]
 pub(crate) fn own_call() -> SetAside {

@@ -1,10 +1,12 @@
 //! The container around a process, whoever made it: its control group. The limits in force are the lowest of the group's
 //! and of those around it.
 
+mod find;
 mod resolve;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+pub use self::find::ControlGroup;
 use self::resolve::{Chain, Resolver};
 use super::Root;
 use super::file::{Buffer, Input};
@@ -26,6 +28,9 @@ pub(super) struct Group {
     /// Processor time of the pass before, and when that was.
     before: Option<(f64, f64)>,
     kept: Container,
+    /// Its folder, if it was chosen: then it is told when it goes.
+    chosen: Option<PathBuf>,
+    is_gone: bool,
 }
 
 #[derive(Debug)]
@@ -52,7 +57,17 @@ enum Quota {
 impl Group {
     /// The group of the process; `None` where it is in none but the machine's.
     pub(super) fn find(root: &Root, pid: u32) -> Option<Self> {
-        let resolver = Resolver::new(&root.path, pid);
+        Self::of(root, &Resolver::new(&root.path, pid))
+    }
+
+    /// The group that was chosen, which may be gone.
+    pub(super) fn chosen(root: &Root, group: &ControlGroup) -> Option<Self> {
+        let resolver = Resolver::of_group(&root.path, group.path());
+        let chosen = resolver.own(group.path());
+        Self::of(root, &resolver).map(|found| Self { chosen, ..found })
+    }
+
+    fn of(root: &Root, resolver: &Resolver) -> Option<Self> {
         let chains = ["memory", "cpu", "cpuacct"].map(|controller| resolver.chain(controller));
         let [memory, cpu, accounting] = &chains;
         // Version 2 has no controller of that name; its files of the processor are everywhere.
@@ -78,13 +93,29 @@ impl Group {
             ticks_per_s: root.ticks_per_s,
             before: None,
             kept: Container::default(),
+            chosen: None,
+            is_gone: false,
         };
         let is_any = group.memory.is_some() || group.processor.is_some() || group.throttled.is_some();
         is_any.then_some(group)
     }
 
+    /// Whether it was chosen, and is no more.
+    pub(super) const fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
     /// `uptime_s` is the machine's.
-    pub(super) fn read(&mut self, buffer: &mut Buffer, uptime_s: Option<f64>, is_slow: bool) -> Container {
+    pub(super) fn read(
+        &mut self,
+        buffer: &mut Buffer,
+        uptime_s: Option<f64>,
+        is_slow: bool,
+    ) -> Option<Container> {
+        self.is_gone = self.is_gone || self.chosen.as_ref().is_some_and(|folder| !folder.is_dir());
+        if self.is_gone {
+            return None;
+        }
         let mut container = Container::default();
         if let Some(files) = &mut self.memory {
             container.memory_bytes = files.usage.read(buffer).and_then(number);
@@ -126,7 +157,7 @@ impl Group {
         if let Some(files) = &mut self.pressure {
             container.pressure = files.read(buffer);
         }
-        container
+        Some(container)
     }
 
     fn processor_time(&mut self, buffer: &mut Buffer) -> [Option<f64>; 2] {

@@ -14,22 +14,70 @@ pub(super) struct Chain {
     pub(super) is_v2: bool,
 }
 
+/// A hierarchy of groups.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mount {
+    /// The group that is at the top of what can be seen.
+    pub(super) top: PathBuf,
+    /// Where it is mounted.
+    pub(super) point: PathBuf,
+    /// Options with the controllers of version 1; none of version 2.
+    controllers: Option<String>,
+}
+
+impl Mount {
+    /// Its folder below `root`.
+    pub(super) fn folder(&self, root: &Path) -> PathBuf {
+        root.join(self.point.strip_prefix("/").unwrap_or(&self.point))
+    }
+
+    /// Whether it is the hierarchy of the controller, or that of version 2.
+    fn has(&self, controller: Option<&str>) -> bool {
+        match (&self.controllers, controller) {
+            (Some(controllers), Some(controller)) => controllers.split(',').any(|name| name == controller),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// All hierarchies.
+pub(super) fn mounts(root: &Path) -> Vec<Mount> {
+    let text = std::fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
+    text.lines().filter_map(mount).collect()
+}
+
 /// Finds the groups of a controller.
 #[derive(Debug)]
 pub(super) struct Resolver {
     root: PathBuf,
+    /// As `/proc/PID/cgroup` has them.
     groups: String,
-    mounts: String,
+    mounts: Vec<Mount>,
 }
 
 impl Resolver {
     pub(super) fn new(root: &Path, pid: u32) -> Self {
-        let read = |path: String| std::fs::read_to_string(root.join(path)).unwrap_or_default();
-        Self {
-            root: root.to_owned(),
-            groups: read(format!("proc/{pid}/cgroup")),
-            mounts: read("proc/self/mountinfo".to_owned()),
+        let groups = std::fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).unwrap_or_default();
+        Self { root: root.to_owned(), groups, mounts: mounts(root) }
+    }
+
+    /// Of the group at this path in every hierarchy that has it.
+    pub(super) fn of_group(root: &Path, path: &Path) -> Self {
+        let mounts = mounts(root);
+        let mut groups = String::new();
+        for mount in mounts.iter().filter(|mount| mount.folder(root).join(path).is_dir()) {
+            let controllers = mount.controllers.as_deref().unwrap_or_default();
+            // The format of /proc/PID/cgroup: 0 is version 2.
+            let number = u8::from(mount.controllers.is_some());
+            groups.push_str(&format!("{number}:{controllers}:{}\n", mount.top.join(path).display()));
         }
+        Self { root: root.to_owned(), groups, mounts }
+    }
+
+    /// Folders of the groups themselves, in every hierarchy.
+    pub(super) fn own(&self, path: &Path) -> Option<PathBuf> {
+        self.mounts.iter().map(|mount| mount.folder(&self.root).join(path)).find(|folder| folder.is_dir())
     }
 
     /// Of version 1 where that has the controller, else of version 2.
@@ -47,14 +95,12 @@ impl Resolver {
 
     fn folders(&self, group: &str, controller: Option<&str>) -> Chain {
         let is_v2 = controller.is_none();
-        let Some((mount_root, mountpoint)) = self.mounts.lines().find_map(|line| mount(line, controller))
-        else {
+        let Some(mount) = self.mounts.iter().find(|mount| mount.has(controller)) else {
             return Chain { folders: Vec::new(), is_v2 };
         };
-        let top = self.root.join(unescape(mountpoint).trim_start_matches('/'));
+        let top = mount.folder(&self.root);
         // A group that is not below what is mounted here is out of sight: the mount's top is the closest there is.
-        let inside =
-            Path::new(group).strip_prefix(unescape(mount_root)).ok().filter(|path| !path.starts_with(".."));
+        let inside = Path::new(group).strip_prefix(&mount.top).ok().filter(|path| !path.starts_with(".."));
         let own = inside.map_or_else(|| top.clone(), |path| top.join(path));
         let outwards = own.ancestors().take_while(|folder| folder.starts_with(&top)).take(MAX_DEPTH);
         let folders = outwards.filter(|folder| folder.is_dir() && !is_machine(folder, is_v2));
@@ -73,17 +119,19 @@ fn group(line: &str) -> Option<(&str, &str)> {
     parts.next().zip(parts.next())
 }
 
-/// Root and mount point of a line of `mountinfo`, if it is the hierarchy of the controller, or that of version 2.
-fn mount<'a>(line: &'a str, controller: Option<&str>) -> Option<(&'a str, &'a str)> {
+/// The hierarchy of a line of `mountinfo`, if it is one.
+fn mount(line: &str) -> Option<Mount> {
     let (head, tail) = line.split_once(" - ")?;
     let mut tail = tail.split(' ');
     let (kind, options) = (tail.next()?, tail.nth(1).unwrap_or_default());
-    let fits = match controller {
-        Some(controller) => kind == "cgroup" && options.split(',').any(|option| option == controller),
-        None => kind == "cgroup2",
+    let controllers = match kind {
+        "cgroup" => Some(options.to_owned()),
+        "cgroup2" => None,
+        _ => return None,
     };
-    let mut head = head.split(' ').skip(3);
-    head.next().zip(head.next()).filter(|_| fits)
+    let mut head = head.split(' ').skip(3).map(|path| PathBuf::from(unescape(path)));
+    let (top, point) = head.next().zip(head.next())?;
+    Some(Mount { top, point, controllers })
 }
 
 /// Blanks and the like are octal there.
@@ -98,12 +146,14 @@ mod tests {
     #[test]
     fn mounts_are_told_by_kind_and_controller() {
         let first = "35 31 0:32 /docker/ab /sys/fs/cgroup/mem\\040ory rw - cgroup cgroup rw,memory";
-        assert_eq!(mount(first, Some("memory")), Some(("/docker/ab", "/sys/fs/cgroup/mem\\040ory")));
-        assert_eq!(mount(first, Some("cpu")), None);
-        assert_eq!(mount(first, None), None);
+        let found = mount(first).unwrap();
+        assert_eq!((found.top, found.point), ("/docker/ab".into(), "/sys/fs/cgroup/mem ory".into()));
+        let has = |line, controller| mount(line).is_some_and(|mount| mount.has(controller));
+        assert!(has(first, Some("memory")) && !has(first, Some("cpu")) && !has(first, None));
         assert_eq!(unescape("/a\\040b"), "/a b");
         let second = "41 31 0:38 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate";
-        assert_eq!(mount(second, None), Some(("/", "/sys/fs/cgroup")));
+        assert!(has(second, None) && !has(second, Some("nsdelegate")));
+        assert_eq!(mount("29 31 0:36 / /sys rw - sysfs sysfs rw"), None);
         assert_eq!(group("4:memory:/a:b"), Some(("memory", "/a:b")));
     }
 }
