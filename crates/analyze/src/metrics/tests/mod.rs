@@ -1,0 +1,1 @@
+//! Series as pieces of time, and figures of them, against values worked out by hand.
