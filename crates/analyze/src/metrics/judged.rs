@@ -10,15 +10,15 @@ const HOW: &str = "run `stepscope monitor --otlp …` beside the run, or record 
 /// The machines of a run with what was measured.
 ///
 /// # Errors
-/// With the verdict to give where nothing was, `what` being what is needed.
-pub(crate) fn hosts<'a>(summary: &'a Summary, what: &str) -> Result<&'a [HostFigures], Verdict> {
+/// With the verdict to give where nothing was: the same for all rules, so that it is said once.
+pub(crate) fn hosts(summary: &Summary) -> Result<&[HostFigures], Verdict> {
     let MetricsSummary { hosts, not_joined, .. } = &summary.metrics;
     if !hosts.is_empty() {
         return Ok(hosts);
     }
     Err(Verdict::unknown(match not_joined {
         Some(because) => format!("{}; {HOW}", words(because)),
-        None => format!("needs metrics of the {what}: {HOW}"),
+        None => format!("needs metrics of the host and its GPUs: {HOW}"),
     }))
 }
 
@@ -41,11 +41,18 @@ pub(crate) fn absent(what: &str) -> Verdict {
     Verdict::unknown(format!("nobody measured {what}: {HOW}"))
 }
 
+/// What rules on GPUs say where no GPU has a figure.
+pub(crate) fn no_gpu() -> Verdict {
+    Verdict::unknown("no GPU was measured: the machine has none, or its driver was not found")
+}
+
 /// The stretches in which a figure was beyond a limit, and the others, while steps ran.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Beyond {
-    /// Share of the time.
+    /// Share of the time; 1 where it was so at some time, and nobody read often enough to say when.
     pub(crate) time_share: f64,
+    /// Whether it was read often enough.
+    pub(crate) is_timed: bool,
     /// What a step took meanwhile: the mean of the stretches' medians, by steps; absent where no step began.
     pub(crate) step_ns: Option<u64>,
     /// What it took in the other stretches.
@@ -53,7 +60,7 @@ pub(crate) struct Beyond {
 }
 
 impl Beyond {
-    /// Of a figure; absent where none of its stretches has a value.
+    /// Of a figure; absent where nothing is known of it.
     pub(crate) fn of(host: &HostFigures, row: &FigureRow, is_beyond: impl Fn(f64) -> bool) -> Option<Self> {
         let (mut times, mut steps) = ([0u64; 2], [(0u128, 0u64); 2]);
         let known = host.stretches.iter().zip(&row.values).filter(|(stretch, _)| !stretch.is_warmup);
@@ -75,7 +82,11 @@ impl Beyond {
             mean.and_then(|mean| u64::try_from(mean).ok())
         });
         let time_share = times.last().map_or(0.0, |&beyond| beyond as f64 / whole.max(1) as f64);
-        (whole > 0).then_some(Self { time_share, step_ns: beyond, other_step_ns: others })
+        if whole > 0 {
+            return Some(Self { time_share, is_timed: true, step_ns: beyond, other_step_ns: others });
+        }
+        let time_share = if is_beyond(row.max?) { 1.0 } else { 0.0 };
+        Some(Self { time_share, ..Self::default() })
     }
 
     /// By which part steps were longer meanwhile; 0 where they were not, or that is not known.
@@ -93,14 +104,16 @@ impl Beyond {
                 format!("steps took {} meanwhile, {} else", duration(then), duration(other))
             }
             (Some(then), None) => format!("steps took {}, all the while", duration(then)),
+            _ if !self.is_timed => "in which steps is not known".into(),
             _ => "no step began meanwhile".into(),
         }
     }
 
     /// Its figures.
     pub(crate) fn evidence(&self) -> Evidence {
+        let time_share = self.is_timed.then(|| rounded(self.time_share, 4));
         Evidence::new()
-            .with("time_share", rounded(self.time_share, 4))
+            .with_known("time_share", time_share)
             .with_known("step_time_meanwhile_ns", self.step_ns)
             .with_known("step_time_else_ns", self.other_step_ns)
     }
@@ -112,8 +125,29 @@ impl Beyond {
 
     /// How long it was so: `for 40 % of the time`.
     pub(crate) fn time_words(&self) -> String {
-        format!("for {} of the time", percent(self.time_share))
+        if self.is_timed {
+            format!("for {} of the time", percent(self.time_share))
+        } else {
+            "at times".into()
+        }
     }
+}
+
+/// The machine on which a figure was beyond a limit for most of the time; of several the one that reached most. Absent where nobody
+/// measured it.
+pub(crate) fn worst<'a>(
+    hosts: &'a [HostFigures],
+    name: &str,
+    is_beyond: impl Fn(f64) -> bool + Copy,
+) -> Option<(&'a HostFigures, &'a FigureRow, Beyond)> {
+    let known = hosts.iter().filter_map(|host| {
+        let row = host.figure(name)?;
+        Some((host, row, Beyond::of(host, row, is_beyond)?))
+    });
+    known.max_by(|a, b| {
+        let by_time = a.2.time_share.total_cmp(&b.2.time_share);
+        by_time.then_with(|| a.1.max.unwrap_or(0.0).total_cmp(&b.1.max.unwrap_or(0.0)))
+    })
 }
 
 /// ` on host-a`, where a run has several machines.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use stepscope_core::identity::hash_parts;
-use stepscope_core::metric::{device, host, row};
+use stepscope_core::metric::{self, device, host, row};
 use stepscope_model::{Measured, MeasuredKind, Resource};
 
 use crate::metrics::{Metrics, SeriesKey};
@@ -59,11 +59,6 @@ const PROCESSES: &[&str] = &[
 /// Processors of a machine can be hundreds: their figures are folded, and so are what else says it by processor.
 const FOLDED: &[&str] = &[host::CPU_CORE_UTILIZATION, host::CPU_TIME, host::CPU_UTILIZATION];
 
-/// Metrics of the vocabulary begin like this; they are none of those that nobody knows.
-fn is_known(name: &Cow<'static, str>) -> bool {
-    matches!(name, Cow::Borrowed(_))
-}
-
 impl Metrics {
     /// Adds a point.
     pub(crate) fn add(
@@ -74,12 +69,12 @@ impl Metrics {
         bound: usize,
     ) {
         let name = measured.name.as_ref();
-        let sources = if !is_known(&measured.name) {
-            &mut self.gauges
-        } else if MACHINES.contains(&name) {
+        let sources = if MACHINES.contains(&name) {
             &mut self.machines
         } else if PROCESSES.contains(&name) {
             &mut self.processes
+        } else if metric::all().all(|row| row.name != name) {
+            &mut self.gauges
         } else {
             return;
         };
