@@ -168,16 +168,20 @@ pub(crate) fn energy(
 pub(crate) fn file_systems(at: &Readings<'_, '_>, stretches: &[Stretch]) -> Vec<FigureRow> {
     const INNER: [&str; 7] = ["tmpfs", "devtmpfs", "squashfs", "overlay", "proc", "sysfs", "autofs"];
     const LISTED: usize = 8;
-    let mut mounts: BTreeMap<&str, Vec<&Reading<'_>>> = BTreeMap::new();
+    // What is mounted in several places is told once, by the shortest of them.
+    let mut mounted: BTreeMap<&str, (&str, Vec<&Reading<'_>>)> = BTreeMap::new();
     for name in [host::FILESYSTEM_USAGE, host::FILESYSTEM_UTILIZATION] {
         for one in at.of(name) {
-            let kind = one.label(attr::FILESYSTEM_TYPE).unwrap_or_default();
-            if !INNER.contains(&kind) {
-                mounts
-                    .entry(one.label(attr::FILESYSTEM_MOUNTPOINT).unwrap_or_default())
-                    .or_default()
-                    .push(one);
+            if INNER.contains(&one.label(attr::FILESYSTEM_TYPE).unwrap_or_default()) {
+                continue;
             }
+            let mount = one.label(attr::FILESYSTEM_MOUNTPOINT).unwrap_or_default();
+            let device = one.label(attr::SYSTEM_DEVICE).unwrap_or(mount);
+            let (shortest, own) = mounted.entry(device).or_insert_with(|| (mount, Vec::new()));
+            if (mount.len(), mount) < (shortest.len(), *shortest) {
+                *shortest = mount;
+            }
+            own.push(one);
         }
     }
     let row = |(mount, own): (&str, Vec<&Reading<'_>>)| {
@@ -196,7 +200,7 @@ pub(crate) fn file_systems(at: &Readings<'_, '_>, stretches: &[Stretch]) -> Vec<
         let parts: Vec<_> = stretches.iter().map(|one| (full(window(one)), None, true)).collect();
         told("filesystem_used_share", Some(mount.to_owned()), stretches, &parts)
     };
-    let mut rows: Vec<FigureRow> = mounts.into_iter().filter_map(row).collect();
+    let mut rows: Vec<FigureRow> = mounted.into_values().filter_map(row).collect();
     let fullness = |row: &FigureRow| row.max.unwrap_or(0.0);
     rows.sort_by(|a, b| fullness(b).total_cmp(&fullness(a)).then_with(|| a.about.cmp(&b.about)));
     rows.truncate(LISTED);

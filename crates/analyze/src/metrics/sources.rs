@@ -91,6 +91,8 @@ pub(crate) fn machines<'a>(
         let own: Vec<&Source<'_>> = sources.iter().filter(|(source, _)| belongs(source, host)).collect();
         let is_inside = |source: &Resource| instances.iter().any(|process| is_of(source, process));
         chosen(&own, window, is_inside, &mut machine);
+        let said = own.iter().map(|(source, _)| source.host_name.as_str()).find(|name| !name.is_empty());
+        machine.name = machine.name.or(said);
         let here = instances.iter().filter(|process| process.host_name == host);
         let mut is_container_told = false;
         for process in here {
