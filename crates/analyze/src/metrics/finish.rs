@@ -44,10 +44,10 @@ pub(crate) fn summary(metrics: &Metrics, context: &Context<'_>, primary: Option<
     };
     for machine in machines {
         let (host, readings) = of_machine(&machine, &steps);
-        if host.steps_measured > 0
-            && !(host.figures.is_empty() && host.processes.is_empty() && host.gauges.is_empty())
-        {
-            summary.gpus.extend(gpus(summary.hosts.len(), &readings, &host.stretches));
+        let devices = gpus(summary.hosts.len(), &readings, &host.stretches);
+        let is_told = [host.figures.len(), host.processes.len(), host.gauges.len(), devices.len()];
+        if host.steps_measured > 0 && is_told.iter().any(|&rows| rows > 0) {
+            summary.gpus.extend(devices);
             summary.hosts.push(host);
         }
     }

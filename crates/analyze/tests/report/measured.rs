@@ -93,3 +93,71 @@ fn put(figures: &mut Vec<FigureRow>, row: FigureRow) {
 pub(crate) fn slower_at_last(summary: &mut Summary) {
     summary.metrics.hosts[0].stretches = stretches(|at| if at < 6 { 22_000_000 } else { 31_000_000 });
 }
+
+mod told {
+    //! What is said of them, in each format.
+
+    use stepscope_analyze::render::{self, Options};
+    use stepscope_analyze::report::{Reading, build};
+    use stepscope_analyze::rules::Config;
+    use stepscope_analyze::summary::NotJoined;
+
+    use super::{Summary, figure, set, slower_at_last};
+    use crate::fixture::{MS, Run, healthy};
+
+    fn said(summary: &Summary, format: &str) -> String {
+        let report = build(summary, Reading::default(), &Config::default());
+        render::find(format).unwrap().text(&report, Options { color: false }).unwrap()
+    }
+
+    #[test]
+    fn the_text_says_how_often_was_read_and_how_the_figures_went() {
+        let mut summary = healthy().build();
+        set(&mut summary, figure("cpu_busy_share", |at| if at < 6 { 0.5 } else { 0.99 }));
+        slower_at_last(&mut summary);
+        let text = said(&summary, "text");
+        let part = text.split("Host and devices\n").nth(1).unwrap();
+        assert!(
+            part.contains("`host-a` was read every 1.00 s: each figure below covers about 50 steps."),
+            "{part}"
+        );
+        let row = |first: &str| {
+            let line = part.lines().find(|line| line.trim_start().starts_with(first)).unwrap_or(part);
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(row("Processors busy"), "Processors busy 70 % 50 % 99 %");
+        assert_eq!(row("Memory in use, of its limit"), "Memory in use, of its limit 41 % 41 % 41 %");
+        // Two stretches a row: steps 300 to 399.
+        assert!(row("300 ").starts_with("300 31.0 ms 99 %"), "{}", row("300 "));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn a_run_without_metrics_has_no_such_part_and_one_sentence_on_how_to_get_it() {
+        for format in ["text", "md", "html"] {
+            let said = said(&Run::of(200, 10 * MS).build(), format);
+            assert!(!said.contains("Host and devices"), "{format}");
+            assert_eq!(said.matches("stepscope monitor --otlp").count(), 1, "{format}");
+        }
+    }
+
+    #[test]
+    fn metrics_of_another_time_are_said_to_be_so() {
+        let mut summary = Run::of(200, 10 * MS).build();
+        summary.metrics.not_joined = Some(NotJoined::OtherTime { first_ns: 1, last_ns: 2 });
+        let text = said(&summary, "text");
+        assert!(text.contains("Not told: the metrics are of another time than the steps."), "{text}");
+    }
+
+    #[test]
+    fn the_page_draws_what_the_report_holds() {
+        let page = said(&healthy().build(), "html");
+        for plot in ["plot-host-0-cpu", "plot-host-0-memory", "plot-host-0-io", "plot-host-0-gpu"] {
+            assert!(page.contains(&format!("id=\"{plot}\"")), "{plot}");
+        }
+        assert!(
+            page.contains("data-at=\"host/hosts/0/figures/0\"") || page.contains("figures/0"),
+            "places are told"
+        );
+    }
+}
