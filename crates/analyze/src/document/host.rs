@@ -228,11 +228,14 @@ fn devices(report: &Report, doc: &mut Document) {
             place.map_or(cell.clone(), |place| cell.at(format!("figures/{place}/{field}")))
         }
     };
+    let hosts = report.host.as_ref().map_or(&[][..], |host| &host.hosts);
+    let several = if hosts.len() > 1 { Shown::ALL } else { Shown::NONE };
     let mean: fn(&FigureRow) -> Option<f64> = |row| row.mean;
     let max: fn(&FigureRow) -> Option<f64> = |row| row.max;
     doc.table(Shown::ALL, "GPUs while steps ran, warm-up apart", devices.take(most).enumerate())
         .at(|(at, _)| format!("gpu/devices/{at}"))
         .column(Shown::ALL, "GPU", "", |(_, gpu)| code(gpu.title()))
+        .column(several, "Host", "", |(_, gpu)| hosts.get(gpu.host).map_or(UNKNOWN, host_name))
         .column(Shown::TABLES, "Model", "", |(_, gpu)| gpu.model.as_deref().map_or(UNKNOWN, Cell::from))
         .column(Shown::ALL, ">Busy", "", figure("utilization_share", mean, "mean"))
         .column(Shown::HTML, ">Cores busy", "", figure("sm_active_share", mean, "mean"))

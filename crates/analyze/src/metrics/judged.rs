@@ -2,7 +2,7 @@
 
 use crate::report::finding::{Evidence, Verdict, rounded};
 use crate::report::units::{duration, listed, percent};
-use crate::summary::{FigureRow, HostFigures, MetricsSummary, NotJoined, Summary};
+use crate::summary::{FigureRow, GpuFigures, HostFigures, MetricsSummary, NotJoined, Summary};
 
 /// How to get what a rule needs.
 const HOW: &str = "run `stepscope monitor --otlp …` beside the run, or record with the feature `metrics`";
@@ -155,4 +155,10 @@ pub(crate) fn on(summary: &Summary, host: &HostFigures) -> String {
     let is_one = summary.metrics.hosts.len() < 2;
     let name = host.name.as_deref().filter(|_| !is_one);
     name.map_or_else(String::new, |name| format!(" on {name}"))
+}
+
+/// A GPU by its name, with its machine where a run has several.
+pub(crate) fn named(summary: &Summary, gpu: &GpuFigures) -> String {
+    let host = summary.metrics.hosts.get(gpu.host);
+    format!("`{}`{}", gpu.title(), host.map_or_else(String::new, |host| on(summary, host)))
 }

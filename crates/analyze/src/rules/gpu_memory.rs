@@ -1,7 +1,7 @@
 //! Rule `gpu_memory`: GPUs whose memory is nearly used up.
 
 use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{hosts, no_gpu};
+use crate::metrics::judged::{hosts, named, no_gpu};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded, severity};
 use crate::report::units::{bytes, percent};
 use crate::summary::{GpuFigures, Summary};
@@ -33,7 +33,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let part = (share - thresholds.max_used_share) / (1.0 - thresholds.max_used_share).max(f64::MIN_POSITIVE);
     let (least, largest) = (thresholds.min_severity, thresholds.max_severity);
     Ok(vec![Finding {
-        title: format!("Memory of GPU `{}` was in use for up to {}{words}.", gpu.title(), percent(share)),
+        title: format!("Memory of GPU {} was in use for up to {}{words}.", named(summary, gpu), percent(share)),
         severity: severity(least + (largest - least).max(0.0) * part.min(1.0)),
         evidence: Evidence::new().with("used_share", rounded(share, 4)).with_known("used_bytes", used),
         recommendation: "What comes on top ends the run: a longer sequence, a last batch of evaluation, another process on the \

@@ -1,7 +1,7 @@
 //! Rule `gpu_underutilised`: GPUs that stand idle for much of the time while steps run.
 
 use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{Beyond, hosts, no_gpu};
+use crate::metrics::judged::{Beyond, hosts, named, no_gpu};
 use crate::report::finding::{Finding, FindingType, rounded, severity};
 use crate::report::units::percent;
 use crate::summary::{FigureRow, GpuFigures, Summary};
@@ -44,8 +44,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let missing = (thresholds.min_busy_share - share) / thresholds.min_busy_share.max(f64::MIN_POSITIVE);
     Ok(vec![Finding {
         title: format!(
-            "GPU `{}` was busy for {} of the time while steps ran{}.",
-            least.title(),
+            "GPU {} was busy for {} of the time while steps ran{}.",
+            named(summary, least),
             percent(share),
             match idle.len() {
                 0 | 1 => String::new(),

@@ -1,7 +1,7 @@
 //! Rule `throttling`: GPUs whose clocks were lowered for heat or power while steps ran.
 
 use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{Beyond, hosts, no_gpu};
+use crate::metrics::judged::{Beyond, hosts, named, no_gpu};
 use crate::report::finding::{Finding, FindingType, rounded};
 use crate::report::units::percent;
 use crate::summary::{GpuFigures, Summary};
@@ -38,8 +38,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let is_heat = heat.unwrap_or(0.0) > power.unwrap_or(0.0);
     Ok(vec![Finding {
         title: format!(
-            "Clocks of GPU `{}` were lowered for {} of the time, mostly for {}; {}.",
-            gpu.title(),
+            "Clocks of GPU {} were lowered for {} of the time, mostly for {}; {}.",
+            named(summary, gpu),
             percent(share),
             if is_heat { "heat" } else { "want of power" },
             when.steps_words()
