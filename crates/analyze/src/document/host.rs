@@ -17,15 +17,15 @@ const LISTED: usize = 4;
 /// Rows on how the figures went where there is little room.
 const ROWS: usize = 8;
 
-/// A figure that has a column where it is told how the figures went: title, of the machine or its GPUs, name.
-const COLUMNS: &[(&str, bool, &str)] = &[
-    (">CPU", false, "cpu_busy_share"),
-    (">I/O wait", false, "cpu_iowait_share"),
-    (">Memory", false, "memory_used_share"),
-    (">Disk read", false, "disk_read_bytes_per_s"),
-    (">Written", false, "disk_write_bytes_per_s"),
-    (">GPU", true, "utilization_share"),
-    (">GPU memory", true, "memory_used_share"),
+/// A figure that has a column where it is told how the figures went: title, of the machine or its GPUs, name, where.
+const COLUMNS: &[(&str, bool, &str, Shown)] = &[
+    (">CPU", false, "cpu_busy_share", Shown::ALL),
+    (">I/O wait", false, "cpu_iowait_share", Shown::ALL),
+    (">Memory", false, "memory_used_share", Shown::ALL),
+    (">Read", false, "disk_read_bytes_per_s", Shown::ALL),
+    (">Written", false, "disk_write_bytes_per_s", Shown::ALL),
+    (">GPU", true, "utilization_share", Shown::ALL),
+    (">GPU memory", true, "memory_used_share", Shown::TABLES),
 ];
 
 pub(super) fn fill(report: &Report, doc: &mut Document) {
@@ -147,13 +147,13 @@ fn over_time(at: usize, host: &HostFigures, gpus: &[&GpuFigures], doc: &mut Docu
     let size = host.stretches.len().div_ceil(ROWS);
     let parts: Vec<(usize, &[Stretch])> =
         host.stretches.chunks(size).enumerate().map(|(n, part)| (n * size, part)).collect();
-    let columns = COLUMNS.iter().filter_map(|&(title, is_gpu, name)| {
+    let columns = COLUMNS.iter().filter_map(|&(title, is_gpu, name, shown)| {
         let rows: Vec<&FigureRow> = if is_gpu {
             gpus.iter().filter_map(|gpu| gpu.figure(name)).collect()
         } else {
             host.figure(name).into_iter().collect()
         };
-        (!rows.is_empty()).then_some((title, name, rows))
+        (!rows.is_empty()).then_some((title, name, rows, shown))
     });
     let mut table = doc
         .table(Shown::BRIEF, "", parts)
@@ -162,8 +162,8 @@ fn over_time(at: usize, host: &HostFigures, gpus: &[&GpuFigures], doc: &mut Docu
             count(part.iter().find_map(|stretch| stretch.first_step)).or_empty()
         })
         .column(Shown::BRIEF, ">Step time", "", |(_, part)| ns(step_ns(part)).or_empty());
-    for (title, name, rows) in columns {
-        table = table.column(Shown::BRIEF, title, "", |&(first, part)| {
+    for (title, name, rows, shown) in columns {
+        table = table.column(shown, title, "", |&(first, part)| {
             let of = |row: &&FigureRow| mean_of(part, row.values.get(first..).unwrap_or_default());
             let known: Vec<f64> = rows.iter().filter_map(of).collect();
             // Of several GPUs the mean.
@@ -187,9 +187,9 @@ fn stretches(at: usize, host: &HostFigures, doc: &mut Document) {
     if !doc.is(Shown::HTML) || host.stretches.is_empty() {
         return;
     }
-    let shown = COLUMNS.iter().filter(|(_, is_gpu, _)| !is_gpu);
+    let shown = COLUMNS.iter().filter(|(_, is_gpu, ..)| !is_gpu);
     let columns: Vec<(&str, usize, &FigureRow)> = shown
-        .filter_map(|&(title, _, name)| {
+        .filter_map(|&(title, _, name, _)| {
             let place = host.figures.iter().position(|row| row.figure == name)?;
             Some((title, place, host.figures.get(place)?))
         })
@@ -228,7 +228,7 @@ fn devices(report: &Report, doc: &mut Document) {
             place.map_or(cell.clone(), |place| cell.at(format!("figures/{place}/{field}")))
         }
     };
-    let hosts = report.host.as_ref().map_or(&[][..], |host| &host.hosts);
+    let hosts = report.host.as_ref().map_or(&[][..], |host| host.hosts.as_slice());
     let several = if hosts.len() > 1 { Shown::ALL } else { Shown::NONE };
     let mean: fn(&FigureRow) -> Option<f64> = |row| row.mean;
     let max: fn(&FigureRow) -> Option<f64> = |row| row.max;

@@ -83,7 +83,7 @@ pub(crate) fn machines<'a>(
         let of_process = |process: &&Resource| process.host_name == host && is_of(source, process);
         let is_same = source.host_name == host && !host.is_empty();
         let is_only = are_alone && may_be(&source.host_name, host);
-        is_same || is_only || instances.iter().any(|process| of_process(process))
+        is_same || is_only || instances.iter().any(of_process)
     };
     let mut all = Vec::new();
     for &host in &hosts {

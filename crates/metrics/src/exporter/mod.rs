@@ -9,8 +9,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use stepscope_core::attr;
-
 pub use self::builder::{Builder, DEFAULT_BUDGET};
 #[cfg(any(feature = "opentelemetry", feature = "facade"))]
 pub(crate) use self::holder::Follower;

@@ -70,8 +70,8 @@ impl Columns {
 /// The JSON text of the page's data.
 pub(super) fn encode(report: &Report) -> Result<String, String> {
     let mut columns = Columns::default();
-    over_steps(report, &mut columns);
     of_hosts(report, &mut columns);
+    over_steps(report, &mut columns);
     let length = columns.bytes.len();
     let steps: Vec<Value> = (0..report.exemplars.len()).filter_map(|at| example(report, at)).collect();
     columns.bytes.extend(Value::from(steps).to_string().into_bytes());
