@@ -241,7 +241,8 @@ pub(crate) fn told(
 /// As many digits as mean something.
 fn said(figure: &str, value: f64) -> f64 {
     match figure.rsplit('_').next() {
-        Some("share") => rounded(value, 4),
+        // A counter can be read a little before or after the time that its point says.
+        Some("share") => rounded(value.clamp(0.0, 1.0), 4),
         Some("bytes" | "hz") => rounded(value, 0),
         _ => rounded(value, 3),
     }

@@ -113,7 +113,7 @@ impl Beyond {
     pub(crate) fn evidence(&self) -> Evidence {
         let time_share = self.is_timed.then(|| rounded(self.time_share, 4));
         Evidence::new()
-            .with_known("time_share", time_share)
+            .with_known("beyond_limit_share", time_share)
             .with_known("step_time_meanwhile_ns", self.step_ns)
             .with_known("step_time_else_ns", self.other_step_ns)
     }

@@ -16,7 +16,7 @@ fn busy_processors_are_found_with_what_steps_took_meanwhile() {
     assert_eq!(finding.title, expected);
     // 9 of 31 ms, for 40 % of the time.
     assert_eq!(finding.severity, 12.0);
-    assert_eq!(finding.evidence.get("time_share"), Some(&0.4.into()));
+    assert_eq!(finding.evidence.get("beyond_limit_share"), Some(&0.4.into()));
     assert_eq!(finding.evidence.get("step_time_else_ns"), Some(&(22 * MS).into()));
 }
 

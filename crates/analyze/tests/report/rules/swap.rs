@@ -24,7 +24,7 @@ fn what_is_read_seldom_is_found_without_the_time() {
     set(&mut summary, row);
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.title, "Memory went to and from swap space at times; in which steps is not known.");
-    assert_eq!(finding.evidence.get("time_share"), None);
+    assert_eq!(finding.evidence.get("beyond_limit_share"), None);
 }
 
 #[test]
