@@ -83,6 +83,19 @@ function stacked(columns, names) {
   };
 }
 
+/** What a machine did: means of the times from one reading to the next. Shares are drawn as parts of a hundred. */
+function ofHost(id, { unit, lines }, get) {
+  const [size, words] = {
+    share: [100, (value) => percent(value / 100)], bytes: [1, byteSize], bytes_per_s: [1, (value) => `${byteSize(value)}/s`],
+    w: [1, (value) => `${Math.round(value)} W`],
+  }[unit] ?? [1, plainNumber];
+  const all = lines.map(({ name, color }, at) => {
+    const mean = get(`${id}_${at}`).map((value) => value * size);
+    return { label: name, color, low: mean, mean, high: mean };
+  });
+  return { unit: words, base: unit.startsWith('bytes') ? 1024 : 10, meaning: 'mean', lines: all, rows: all.map(({ label, mean }) => [label, mean, words]) };
+}
+
 /** What each plot shows: a column of step numbers, each the first of `width` steps, and lines of smallest, mean and largest. */
 function plotsOf({ columns, plots }) {
   const made = new Map();
@@ -97,7 +110,8 @@ function plotsOf({ columns, plots }) {
         ...plot, meaning: 'after the last', unit: signedBytes, base: 1024, signed: true, lines,
         rows: [...lines].reverse().map(({ label, mean }) => [label, mean, signedBytes]),
       });
-    } else {
+    } else if (id.startsWith('host-')) made.set(id, { ...plot, ...ofHost(id, more, get) });
+    else {
       const mean = get(`${id}_mean`);
       made.set(id, {
         ...plot, unit: plainNumber, base: 10, free: true, rows: [[more, mean, plainNumber]],

@@ -60,6 +60,9 @@ pub struct Bounds {
     pub aggregates: usize,
     /// Sinks and reasons of losses of an instance; the smallest are kept.
     pub losses: usize,
+    /// Series of metrics: of machines, of processes, and of gauges that are not known. Sources with the smallest hashes are
+    /// kept.
+    pub metric_series: usize,
 }
 
 impl Default for Bounds {
@@ -78,6 +81,7 @@ impl Default for Bounds {
             loaders: 256,
             aggregates: 16_384,
             losses: 256,
+            metric_series: 1_024,
         }
     }
 }

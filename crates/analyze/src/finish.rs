@@ -12,6 +12,7 @@ use crate::critical_path::finish as critical;
 use crate::exemplars::finish as examples;
 use crate::loaders::finish as input;
 use crate::memory::finish as memory;
+use crate::metrics::{Metrics, finish as metrics};
 use crate::run::{RunAcc, RunKey, coverage_finish as coverage, finish as run};
 use crate::sections::finish as sections;
 use crate::steps::warmup_sections::finish as warmup_sections;
@@ -42,7 +43,7 @@ impl<'n> Wanted<'n> {
 
 /// The summary of the selected run, or of the one that started last.
 pub(crate) fn summary(
-    runs: &BTreeMap<RunKey, RunAcc>,
+    (runs, measured): (&BTreeMap<RunKey, RunAcc>, &Metrics),
     is_cut: bool,
     config: &Config,
     select: Option<&str>,
@@ -66,12 +67,18 @@ pub(crate) fn summary(
         })
         .collect();
     match chosen {
-        Some((key, run)) => of_run(key, run, is_cut, config, other_runs),
+        Some((key, run)) => of_run(key, (run, measured), is_cut, config, other_runs),
         None => Summary { other_runs, ..Summary::default() },
     }
 }
 
-fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs: Vec<OtherRun>) -> Summary {
+fn of_run(
+    key: &RunKey,
+    (run, measured): (&RunAcc, &Metrics),
+    is_cut: bool,
+    config: &Config,
+    other_runs: Vec<OtherRun>,
+) -> Summary {
     let state = run::state(run);
     let mut losses = run::losses(run);
     let mut sections = sections::Table::of(run);
@@ -108,6 +115,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
             primary.and_then(|mode| series.iter().find(|row| row.mode == mode)),
             steps,
         ),
+        metrics: metrics::summary(measured, &context, primary),
         values: series::values(run, steps.numbers.of_mode(Mode::Train)),
         changes: changes::of(&context, &sections.rows),
         exemplars: examples::of(&context, &modes),

@@ -22,6 +22,7 @@ mod generated_tests;
 pub mod loaders;
 mod losses;
 pub mod memory;
+mod metrics;
 mod partial;
 mod phases;
 mod ranks;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use stepscope_model::{MetricPoint, Resource, Trace};
 
 use crate::config::Config;
+use crate::metrics::Metrics;
 use crate::run::observe::Observers;
 use crate::run::{Instance, InstanceAcc, RunAcc, RunKey};
 use crate::sections::aggregates::Point;
@@ -24,6 +25,8 @@ pub use bytes::{PARTIAL_VERSION, PartialError};
 pub struct Partial {
     config: Config,
     runs: BTreeMap<RunKey, RunAcc>,
+    /// What was measured, of whatever run.
+    metrics: Metrics,
     /// Instances of all runs together.
     instances: usize,
     /// Whether runs were left out.
@@ -40,6 +43,7 @@ impl Partial {
         Self {
             config,
             runs: BTreeMap::new(),
+            metrics: Metrics::default(),
             instances: 0,
             is_cut: false,
             observers: Observers::default(),
@@ -67,6 +71,18 @@ impl Partial {
 
     /// Adds a metric point of a process; times are those of the point, nanoseconds since the Unix epoch.
     pub fn metric(&mut self, resource: &Arc<Resource>, start_ns: u64, time_ns: u64, point: &MetricPoint) {
+        let (times, bound) = ((start_ns, time_ns), self.config.bounds.metric_series);
+        match point {
+            MetricPoint::Measured(measured) => return self.metrics.add(resource, times, measured, bound),
+            MetricPoint::RssBytes(bytes) => {
+                self.metrics.add_resident(resource, times, *bytes, bound);
+                // Who tells of processes of the whole machine is no run.
+                if resource.run_id.is_empty() {
+                    return;
+                }
+            }
+            _ => {}
+        }
         self.enter(resource);
         let Some((key, instance)) = &self.last else { return };
         let bounds = self.config.bounds;
@@ -90,6 +106,7 @@ impl Partial {
         for (key, theirs) in &other.runs {
             self.runs.entry(key.clone()).or_default().merge(theirs, &bounds);
         }
+        self.metrics.merge(&other.metrics, bounds.metric_series);
         self.is_cut |= other.is_cut;
         self.instances = self.runs.values().map(|run| run.instances.len()).sum();
         self.keep_largest_runs();
@@ -100,7 +117,7 @@ impl Partial {
     /// one that started last; ties by id. The other runs are listed in it.
     #[must_use]
     pub fn finish(&self, select: Option<&str>) -> Summary {
-        crate::finish::summary(&self.runs, self.is_cut, &self.config, select)
+        crate::finish::summary((&self.runs, &self.metrics), self.is_cut, &self.config, select)
     }
 
     /// Makes sure that run and instance are there, and `last` says where; it says nothing where the run is left

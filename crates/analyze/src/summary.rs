@@ -18,6 +18,9 @@ pub use crate::memory::summary::{
     LateGrowth, MemorySummary, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection,
     RetainedSeries, Trend, TrendPair,
 };
+pub use crate::metrics::summary::{
+    FigureRow, GpuFigures, Gpus, HostFigures, Hosts, MetricsSummary, NotJoined, ProcessFigures, Stretch,
+};
 pub use crate::phases::summary::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use crate::run::coverage::{Coverage, Shortfall};
 pub use crate::run::summary::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
@@ -82,6 +85,8 @@ pub struct Summary {
     pub most_variable: Vec<usize>,
     /// Memory over steps.
     pub memory: MemorySummary,
+    /// What machines, GPUs and processes did while steps ran.
+    pub metrics: MetricsSummary,
     /// Figures over step numbers, by mode as `modes`.
     pub series: Vec<StepSeries>,
     /// Where step times change, by (mode, step).

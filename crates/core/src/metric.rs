@@ -1,6 +1,6 @@
 //! Every metric that stepscope writes, once: here those of sections, which the layer publishes beside spans, and in
-//! [`host`], [`device`] and [`program`] those of the exporter. The sums of a section leave as integers, cumulative per
-//! (process instance, path): the latest point wins, so retries and crashes do no harm.
+//! [`host`], [`device`] and [`program`] those of the exporter; what others call these is in [`foreign`]. The sums of a section
+//! leave as integers, cumulative per (process instance, path): the latest point wins, so retries and crashes do no harm.
 
 use crate::attr;
 use crate::vocabulary::{Instrument, Metric, Tier, stability};
@@ -44,6 +44,7 @@ macro_rules! metrics {
 }
 
 pub mod device;
+pub mod foreign;
 pub mod host;
 pub mod program;
 

@@ -55,6 +55,8 @@ pub enum IssueKind {
     /// A time that is none, as clocks have 63 bits: a span that starts then is left out, the duration of one that
     /// ends then counts as 0. Or a start that was not set: that of the span's end is taken.
     BadTime,
+    /// A point of a metric whose value is no number or beyond any, or whose unit is not the metric's; it was left out.
+    BadValue,
 }
 
 /// One kind of damage in one file; repeated ones are counted, the first is placed.

@@ -34,7 +34,7 @@ pub use convert::{Converter, LostInConversion, Target};
 pub use error::ReadError;
 pub use formats::{FORMATS, Format};
 pub use issue::{IssueKind, ReadIssue};
-pub use metric::{MetricPoint, SectionValue};
+pub use metric::{Measured, MeasuredKind, MetricPoint, SectionValue, label};
 pub use options::ReadOptions;
 pub use outcome::{FileInfo, ReadOutcome, is_compressed};
 pub use reader::Reader;

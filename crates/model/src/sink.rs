@@ -19,7 +19,7 @@ pub trait Sink {
         self.trace(trace);
     }
 
-    /// One point of one of stepscope's own metrics. The same point may come more than once (retries, a file
+    /// One point of one of stepscope's own metrics, of a machine's or device's, or of any gauge. The same point may come more than once (retries, a file
     /// given twice); `start_unix_ns` is 0 where absent.
     fn metric(
         &mut self,

@@ -117,6 +117,8 @@ fn shown_in(report: &Report, finding: &FindingRow) -> (&'static str, &'static st
         }
         ("slower_since", _) => ("plot-steps", "the step times"),
         ("slow_rank", _) => ("ranks", "the steps of each rank"),
+        ("cpu_saturated" | "host_memory" | "swap" | "iowait" | "disk_full", _)
+        | ("gpu_underutilised" | "gpu_memory" | "throttling", _) => ("host", "what the machine did"),
         ("communication_waits", _) if finding.rank.is_some() => ("ranks", "the steps of each rank"),
         (_, FindingType::Memory) => ("memory", "memory over the steps"),
         (_, FindingType::Variability) => ("distribution", "the distribution of step times"),

@@ -16,6 +16,7 @@ mod distribution;
 mod evidence;
 pub(crate) mod examples;
 mod findings;
+pub(crate) mod host;
 mod loaders;
 pub(crate) mod memory;
 mod overview;
@@ -62,6 +63,7 @@ const PARTS: &[(Shown, Part)] = &[
     (Shown::HTML, values::fill),
     (Shown::ALL, loaders::fill),
     (Shown::BRIEF, memory::fill),
+    (Shown::ALL, host::fill),
     (Shown::HTML, ranks::fill),
     (Shown::ALL, recording::fill),
     (Shown::HTML, findings::rules),

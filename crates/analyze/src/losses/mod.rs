@@ -59,7 +59,9 @@ impl Account {
             }
             MetricPoint::RssBytes(value) => return self.rss.absorb(&gauge(*value)),
             MetricPoint::LiveBytes(value) => return self.live.absorb(&gauge(*value)),
-            MetricPoint::Section { .. } | MetricPoint::SectionsLeftOut(_) => return,
+            MetricPoint::Section { .. } | MetricPoint::SectionsLeftOut(_) | MetricPoint::Measured(_) => {
+                return;
+            }
         };
         self.losses.entry(key).or_insert_with(|| latest(value)).absorb(&latest(value));
         keep_smallest(&mut self.losses, bound);

@@ -8,16 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Partial;
 use crate::config::Config;
+use crate::metrics::Metrics;
 use crate::run::{RunAcc, RunKey};
 
 /// First bytes of a partial.
 const MAGIC: &[u8; 16] = b"stepscopepartial";
 
 /// Version of the encoding that is written.
-pub const PARTIAL_VERSION: u32 = 29;
+pub const PARTIAL_VERSION: u32 = 30;
 
 /// Oldest version that is still read.
-const OLDEST_VERSION: u32 = 29;
+const OLDEST_VERSION: u32 = 30;
 
 /// Why bytes are no partial.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,9 +66,10 @@ impl fmt::Display for PartialError {
 impl std::error::Error for PartialError {}
 
 #[derive(Serialize, Deserialize)]
-struct Wire<R> {
+struct Wire<R, M> {
     is_cut: bool,
     runs: R,
+    metrics: M,
 }
 
 impl Partial {
@@ -79,7 +81,7 @@ impl Partial {
     pub fn to_bytes(&self) -> Result<Vec<u8>, PartialError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&PARTIAL_VERSION.to_le_bytes());
-        let wire = Wire { is_cut: self.is_cut, runs: &self.runs };
+        let wire = Wire { is_cut: self.is_cut, runs: &self.runs, metrics: &self.metrics };
         postcard::to_extend(&wire, bytes).map_err(|error| PartialError::Damaged(error.to_string()))
     }
 
@@ -98,7 +100,7 @@ impl Partial {
         if found > PARTIAL_VERSION {
             return Err(PartialError::TooNew { found, newest: PARTIAL_VERSION });
         }
-        let (wire, rest) = postcard::take_from_bytes::<Wire<BTreeMap<RunKey, RunAcc>>>(rest)
+        let (wire, rest) = postcard::take_from_bytes::<Wire<BTreeMap<RunKey, RunAcc>, Metrics>>(rest)
             .map_err(|error| PartialError::Damaged(error.to_string()))?;
         if !rest.is_empty() {
             return Err(PartialError::Damaged(format!("{} bytes too many", rest.len())));
@@ -107,6 +109,7 @@ impl Partial {
         // bytes say.
         let mut read = Self::new(config);
         read.runs = wire.runs;
+        read.metrics = wire.metrics;
         read.is_cut = wire.is_cut;
         let mut partial = Self::new(config);
         partial.merge(&read);

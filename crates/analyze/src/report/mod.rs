@@ -20,9 +20,9 @@ use stepscope_model::{IssueKind, ReadIssue};
 pub use crate::loaders::{InputShare, InputVerdict};
 pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Example, InstanceRow, Limit, ModeSummary,
-    OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, RetainedSeries, SectionRow,
-    Stats, StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Example, Gpus, Hosts, InstanceRow, Limit,
+    ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, RetainedSeries,
+    SectionRow, Stats, StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -91,8 +91,10 @@ pub struct Report {
     pub leaks: Vec<Leak>,
     /// Memory over the steps; null where nothing is known about it.
     pub memory: Option<Memory>,
-    /// Not recorded yet: null.
-    pub gpu: Option<()>,
+    /// What the run's machines did while its steps ran; null where nobody measured it.
+    pub host: Option<Hosts>,
+    /// What its GPUs did; null where nobody measured it.
+    pub gpu: Option<Gpus>,
     /// The processes of the run, by (rank, resource).
     pub ranks: Vec<InstanceRow>,
     /// Not computed yet: null.

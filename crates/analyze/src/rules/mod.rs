@@ -57,11 +57,17 @@ macro_rules! registry {
 pub mod between_steps;
 pub mod checkpoint_stalls;
 pub mod communication_waits;
+pub mod cpu_saturated;
 pub mod deep_prefetch;
+pub mod disk_full;
 pub mod evaluation_stalls;
+pub mod gpu_memory;
+pub mod gpu_underutilised;
 pub mod host_bound;
+pub mod host_memory;
 pub mod input_bound;
 pub mod io_stalls;
+pub mod iowait;
 pub mod loader_bound;
 pub mod long_warmup;
 pub mod memory_growth;
@@ -72,7 +78,9 @@ pub mod slow_section;
 pub mod slower_since;
 pub mod spans_lost;
 pub mod step_jitter;
+pub mod swap;
 pub mod sync_waits;
+pub mod throttling;
 pub mod tiny_sections;
 
 registry! {
@@ -95,6 +103,14 @@ registry! {
     memory_growth,
     deep_prefetch,
     tiny_sections,
+    gpu_underutilised,
+    gpu_memory,
+    throttling,
+    cpu_saturated,
+    host_memory,
+    swap,
+    iowait,
+    disk_full,
     spans_lost,
 }
 

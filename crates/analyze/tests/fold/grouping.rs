@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use stepscope_analyze::{Bounds, Config, Partial};
+use stepscope_core::metric::host;
 use stepscope_core::{Histogram, LossReason, Mode, Phase, SectionKind, metric};
-use stepscope_model::{Figure, MetricPoint, Resource, SectionValue, Trace};
+use stepscope_model::{Figure, Measured, MeasuredKind, MetricPoint, Resource, SectionValue, Trace};
 
 use crate::build::Build;
 
@@ -24,6 +25,7 @@ const TIGHT: Bounds = Bounds {
     loaders: 2,
     aggregates: 2,
     losses: 2,
+    metric_series: 2,
 };
 
 /// Sections are told apart, and few of them are kept.
@@ -101,7 +103,7 @@ fn traces() -> impl Strategy<Value = Item> {
 }
 
 fn points() -> impl Strategy<Value = Item> {
-    (resources(), 0u64..4, 0usize..6, 0u64..4).prop_map(|(resource, time, kind, value)| {
+    (resources(), 0u64..4, 0usize..10, 0u64..4).prop_map(|(resource, time, kind, value)| {
         let path = ["step", "step/a", "step/b"][(value % 3) as usize].to_owned();
         let section = |value| MetricPoint::Section {
             path: path.clone(),
@@ -125,7 +127,15 @@ fn points() -> impl Strategy<Value = Item> {
                 reason: LossReason::ALL.get(value as usize).copied(),
                 count: value,
             },
-            _ => MetricPoint::RssBytes(value),
+            5 => MetricPoint::RssBytes(value),
+            kind => MetricPoint::Measured(Measured {
+                name: [host::CPU_TIME, host::DISK_IO, host::PROCESS_CPU_TIME, "queue.depth"][kind - 6].into(),
+                labels: ["user\n0\n", "idle\n0\n", "idle\n1\n"][(time % 3) as usize].into(),
+                others: value % 2,
+                kind: [MeasuredKind::Total, MeasuredKind::Gauge, MeasuredKind::Increment]
+                    [(time % 3) as usize],
+                millionths: i128::from(value) * 1_000_000,
+            }),
         };
         Item::Point(resource, time, point)
     })

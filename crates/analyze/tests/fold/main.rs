@@ -20,6 +20,7 @@ mod held;
 mod hostile;
 mod input;
 mod linked;
+mod measured;
 mod orphans;
 mod periods;
 mod runs;

@@ -108,6 +108,11 @@ fn hostile(name: &str) -> Summary {
     held.sections[0].path = name.into();
     held.excluded = vec![name.into()];
     summary.values[0].name = name.into();
+    let host = &mut summary.metrics.hosts[0];
+    (host.name, host.sources, host.gauges[0].about) =
+        (Some(name.into()), vec![name.into()], Some(name.into()));
+    let gpu = &mut summary.metrics.gpus[0];
+    (gpu.name, gpu.model) = (Some(name.into()), Some(name.into()));
     let phase = stepscope_analyze::summary::PhaseName::Custom(name.into());
     summary.modes[0].phases[0].phase = phase.clone();
     for example in &mut summary.exemplars {

@@ -7,6 +7,7 @@ mod build;
 mod document;
 mod fixture;
 mod formats;
+mod measured;
 mod ranks;
 mod registry;
 mod rules;

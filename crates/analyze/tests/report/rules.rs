@@ -3,11 +3,17 @@
 mod between_steps;
 mod checkpoint_stalls;
 mod communication_waits;
+mod cpu_saturated;
 mod deep_prefetch;
+mod disk_full;
 mod evaluation_stalls;
+mod gpu_memory;
+mod gpu_underutilised;
 mod host_bound;
+mod host_memory;
 mod input_bound;
 mod io_stalls;
+mod iowait;
 mod loader_bound;
 mod long_warmup;
 mod memory_growth;
@@ -18,7 +24,9 @@ mod slow_section;
 mod slower_since;
 mod spans_lost;
 mod step_jitter;
+mod swap;
 mod sync_waits;
+mod throttling;
 mod tiny_sections;
 
 use stepscope_analyze::Summary;

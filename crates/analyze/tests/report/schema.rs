@@ -10,7 +10,7 @@ use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
     ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun,
-    ExampleSpan, FigureSum, Gauge, Lane, Limit, PeriodCause, PeriodicSteps, PhaseName, PhasePoint,
+    ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, PeriodCause, PeriodicSteps, PhaseName, PhasePoint,
     PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries,
     SeriesPoint, SlowStep, Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
@@ -18,6 +18,7 @@ use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
 
 use crate::fixture::{MS, Run, healthy, nothing};
+use crate::measured;
 use crate::text::{damaged, troubled};
 
 fn schema() -> Value {
@@ -93,6 +94,10 @@ pub(crate) fn full() -> Summary {
         live_max_bytes: Some(4),
     }];
     summary.memory.by_section = Some(held());
+    measured::quiet(&mut summary);
+    summary.metrics.hosts[0]
+        .gauges
+        .push(FigureRow { about: Some("queue.depth".into()), ..measured::figure("gauge", |at| at as f64) });
     let gauge = Gauge { count: 1, min: 2, max: 3, mean: 2 };
     summary.series = vec![StepSeries {
         mode: Mode::Train,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use stepscope_core::attr;
+
 use super::{Latest, Metrics, Shared, renders, run};
 use crate::alerts::Alerts;
 use crate::error::Error;
@@ -233,6 +235,15 @@ impl Builder {
         self
     }
 
+    /// What is told of all series: another process that is followed, too.
+    pub(super) fn told(&self) -> Vec<(&'static str, String)> {
+        let mut resource = self.resource.clone();
+        if self.pid != std::process::id() {
+            resource.push((attr::PROCESS_PID, self.pid.to_string()));
+        }
+        resource
+    }
+
     /// Starts to read and to publish.
     ///
     /// # Errors
@@ -259,7 +270,7 @@ impl Builder {
         };
         #[cfg(feature = "otlp")]
         let push = match &self.endpoint {
-            Some(endpoint) => Some(Push::start(endpoint, &self.resource, &latest).map_err(Error::new)?),
+            Some(endpoint) => Some(Push::start(endpoint, &self.told(), &latest).map_err(Error::new)?),
             None => None,
         };
         #[cfg(feature = "facade")]

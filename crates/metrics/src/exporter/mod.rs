@@ -9,8 +9,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use stepscope_core::attr;
-
 pub use self::builder::{Builder, DEFAULT_BUDGET};
 #[cfg(any(feature = "opentelemetry", feature = "facade"))]
 pub(crate) use self::holder::Follower;
@@ -143,10 +141,7 @@ impl Drop for Metrics {
 
 /// The text for scrapers.
 fn renders(latest: Latest, builder: &Builder) -> Render {
-    let mut resource = builder.resource.clone();
-    if builder.pid != std::process::id() {
-        resource.push((attr::PROCESS_PID, builder.pid.to_string()));
-    }
+    let resource = builder.told();
     let renderers = [Format::Text, Format::OpenMetrics].map(|format| Mutex::new((Renderer::new(format), 0)));
     Arc::new(move |format| {
         let [text, open] = &renderers;

@@ -10,6 +10,7 @@ use stepscope_otlp::{
 
 use super::State;
 use super::draft::Draft;
+use super::measured::{MeasuredDraft, Taken};
 use super::metric::MetricDraft;
 use super::resource::Resources;
 use super::value;
@@ -29,6 +30,7 @@ pub(crate) struct Drafts {
     pub(super) resources: Resources,
     draft: Draft,
     metric: MetricDraft,
+    measured: MeasuredDraft,
 }
 
 impl Drafts {
@@ -47,7 +49,7 @@ pub(super) trait Output {
     fn span_met(&mut self);
     /// Takes a span.
     fn span(&mut self, trace: &TraceId, resource: &Arc<Resource>, fields: &Fields<'_>);
-    /// Takes a point of one of our metrics.
+    /// Takes a point of a metric.
     fn point(&mut self, resource: &Arc<Resource>, start_ns: u64, time_ns: u64, point: MetricPoint);
 }
 
@@ -147,6 +149,14 @@ impl<'a, O: Output> Collect<'a, O> {
             "has no start; that counts as at its end, its duration as 0".into()
         };
         self.out.issue(IssueKind::BadTime, || format!("span {:?} {what}", value::bounded(head.name, 100)));
+    }
+
+    #[cold]
+    fn bad_value(&mut self) {
+        let name = self.drafts.measured.name();
+        self.out.issue(IssueKind::BadValue, || {
+            format!("a point of the metric {name:?} has no number in its unit, or no time; it was left out")
+        });
     }
 
     #[cold]
@@ -297,19 +307,32 @@ impl<O: Output> Visitor for Collect<'_, O> {
 
     fn metric(&mut self, head: &MetricHead<'_>) {
         self.drafts.metric.begin(head);
+        if !self.drafts.metric.is_ours() {
+            self.drafts.measured.begin(head);
+        }
     }
 
     fn point_attribute(&mut self, key: &str, value: Value<'_>) {
         self.drafts.metric.attribute(key, value);
+        self.drafts.measured.attribute(key, value);
     }
 
     fn point(&mut self, head: &PointHead<'_>) {
+        let (start_ns, time_ns) = (head.start_unix_ns, head.time_unix_ns);
         if let Some(point) = self.drafts.metric.point(head) {
-            self.out.point(&self.resource, head.start_unix_ns, head.time_unix_ns, point);
+            return self.out.point(&self.resource, start_ns, time_ns, point);
+        }
+        match self.drafts.measured.point(head) {
+            Taken::Point(point) => {
+                self.out.point(&self.resource, start_ns, time_ns, MetricPoint::Measured(point));
+            }
+            Taken::Damaged => self.bad_value(),
+            Taken::Nothing => {}
         }
     }
 
     fn metric_end(&mut self) {
         self.drafts.metric.end();
+        self.drafts.measured.end();
     }
 }

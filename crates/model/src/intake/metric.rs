@@ -1,5 +1,5 @@
-//! Points of stepscope's own metrics, from the decoder's calls to [`MetricPoint`]s. All other metrics are
-//! ignored.
+//! Points of stepscope's own metrics, from the decoder's calls to [`MetricPoint`]s. All others are the business of
+//! `measured`.
 
 use stepscope_core::{LossReason, attr, histogram, metric};
 use stepscope_otlp::{MetricHead, MetricKind, Number, PointData, PointHead, Temporality, Value};
@@ -31,6 +31,11 @@ impl MetricDraft {
         let delta = head.temporality == Temporality::DELTA && head.kind != MetricKind::Gauge;
         self.name = metric::TABLE.iter().map(|row| row.name).find(|&name| !delta && name == head.name);
         self.clear();
+    }
+
+    /// Whether the metric at hand is one of these.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.name.is_some()
     }
 
     /// Ends the metric.

@@ -17,6 +17,7 @@ pub(super) fn of(report: &Report) -> Result<Value, serde_json::Error> {
     value["waits"] = json!(waits);
     value["fates"] = Value::Array(fates);
     memory(&mut value["memory"]);
+    hosts(&mut value);
     for (row, finding) in list(&mut value["findings"]).zip(&report.findings) {
         row["evidence"] = finding.evidence.iter().map(|(key, value)| evidence(key, value)).collect();
     }
@@ -119,6 +120,45 @@ fn memory(memory: &mut Value) {
     for rest in ["other", "total"] {
         let row = with(&held[rest], "what", rest);
         push(&mut held["sections"], row);
+    }
+}
+
+/// A row for each figure of a machine, a process or a GPU, and one for each of its stretches.
+fn hosts(value: &mut Value) {
+    let hosts = value["host"]["hosts"].as_array().cloned().unwrap_or_default();
+    let devices = value["gpu"]["devices"].as_array().cloned().unwrap_or_default();
+    let (mut rows, mut points) = (Vec::new(), Vec::new());
+    for (at, host) in hosts.iter().enumerate() {
+        let mut add = |of: Value, figures: &Value| {
+            for row in figures.as_array().into_iter().flatten() {
+                let mut fields = of.as_object().cloned().unwrap_or_default();
+                fields.insert("host".into(), host["name"].clone());
+                for key in ["figure", "about", "mean", "min", "max"] {
+                    fields.insert(key.into(), row[key].clone());
+                }
+                let stretches = host["stretches"].as_array().into_iter().flatten();
+                for (stretch, value) in stretches.zip(row["values"].as_array().into_iter().flatten()) {
+                    let mut point = fields.clone();
+                    point.extend(stretch.as_object().cloned().unwrap_or_default());
+                    point.insert("value".into(), value.clone());
+                    points.push(Value::Object(point));
+                }
+                rows.push(Value::Object(fields));
+            }
+        };
+        add(json!({}), &host["figures"]);
+        add(json!({}), &host["gauges"]);
+        for process in host["processes"].as_array().into_iter().flatten() {
+            add(json!({ "rank": process["rank"] }), &process["figures"]);
+        }
+        for gpu in devices.iter().filter(|gpu| gpu["host"] == json!(at)) {
+            let of = json!({ "gpu": gpu["name"], "gpu_id": gpu["id"], "model": gpu["model"] });
+            add(of, &gpu["figures"]);
+        }
+    }
+    if !hosts.is_empty() {
+        value["host"]["rows"] = Value::Array(rows);
+        value["host"]["points"] = Value::Array(points);
     }
 }
 

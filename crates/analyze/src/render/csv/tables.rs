@@ -205,6 +205,14 @@ pub(super) const TABLES: &[Table] = &[
          late_tail_high_bytes_per_step=late.tail.confidence_interval.1 late_tail_p_value=late.tail.p_value \
          late_freed_bytes=late.freed_bytes",
     ),
+    // What was measured of machines, of their processes and of GPUs: of the whole run, and by stretch of it.
+    ("hosts.csv", "host.hosts.*", "host=name sources every_ns steps_per_stretch steps_measured steps"),
+    ("host_figures.csv", "host.rows.*", "host gpu gpu_id model rank figure about mean min max"),
+    (
+        "host_over_steps.csv",
+        "host.points.*",
+        "host gpu rank figure about from_ns to_ns first_step steps step_p50_ns is_warmup value",
+    ),
     (
         "processes.csv",
         "memory.processes.*",

@@ -11,7 +11,7 @@ use crate::document::names::{named, printable};
 use crate::document::series::{held_series, numbers, phase_series, series};
 use crate::document::steps::marks;
 use crate::document::values::coarse;
-use crate::document::{Palette, examples, sections};
+use crate::document::{Palette, examples, host, sections};
 use crate::report::Report;
 use crate::summary::{Gauge, PhasePoint, SectionRow, SeriesPoint};
 
@@ -70,6 +70,7 @@ impl Columns {
 /// The JSON text of the page's data.
 pub(super) fn encode(report: &Report) -> Result<String, String> {
     let mut columns = Columns::default();
+    of_hosts(report, &mut columns);
     over_steps(report, &mut columns);
     let length = columns.bytes.len();
     let steps: Vec<Value> = (0..report.exemplars.len()).filter_map(|at| example(report, at)).collect();
@@ -152,6 +153,20 @@ fn over_steps(report: &Report, columns: &mut Columns) {
         if points.iter().any(|point| point.count > 1) {
             columns.floats(&format!("{id}_min"), points.iter().map(|point| point.min));
             columns.floats(&format!("{id}_max"), points.iter().map(|point| point.max));
+        }
+    }
+}
+
+/// What machines did, by the steps that began meanwhile.
+fn of_hosts(report: &Report, columns: &mut Columns) {
+    let hosts = report.host.as_ref().map_or(0, |hosts| hosts.hosts.len());
+    for plot in (0..hosts).flat_map(|at| host::plots::of(at, report)) {
+        let id = &plot.id;
+        let lines = plot.lines.iter().map(|(name, class, _)| json!({ "name": name, "color": class }));
+        let more = json!({ "unit": plot.unit, "lines": lines.collect::<Vec<_>>() });
+        columns.plot(id, plot.steps.iter().copied(), plot.width, more);
+        for (at, (.., values)) in plot.lines.iter().enumerate() {
+            columns.floats(&format!("{id}_{at}"), values.iter().copied());
         }
     }
 }
