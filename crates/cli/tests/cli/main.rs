@@ -16,4 +16,5 @@ mod monitor;
 mod partial;
 mod pipes;
 mod program;
+mod push;
 mod record;
