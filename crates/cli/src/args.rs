@@ -23,6 +23,7 @@ Examples:
   stepscope analyze profiles --format json         for programs
   stepscope analyze --format html --output a.html  a page with plots, for a browser
   stepscope analyze --format md --output run.md    for a comment on a pull request
+  stepscope analyze --format grafana > a.json      a dashboard with its data inside
   stepscope analyze --format csv --output run      tables for a spreadsheet, into the folder run
   stepscope analyze rank0.jsonl rank1.jsonl        one file a rank, one report
   zstdcat traces.zst | stepscope analyze -         from standard input
@@ -473,6 +474,8 @@ pub(crate) enum Format {
     Csv,
     /// One page for a browser, with plots and tables, that works offline
     Html,
+    /// One dashboard with its data inside, to import into Grafana
+    Grafana,
 }
 
 impl Format {
@@ -485,6 +488,7 @@ impl Format {
             Self::Md => "md",
             Self::Csv => "csv",
             Self::Html => "html",
+            Self::Grafana => "grafana",
         }
     }
 }

@@ -69,6 +69,26 @@ fn row(name: &str) -> Outcome<&'static Metric> {
     metric::all().find(|row| row.name == name).ok_or_else(|| format!("there is no metric {name}"))
 }
 
+/// A bound as people write it: shares in per cent, times with their unit.
+fn bound(measure: Measure, above: f64) -> Outcome<String> {
+    let unit = match measure {
+        Measure::Greatest(name) => row(name)?.unit,
+        Measure::SumWithout { metric, .. } => row(metric)?.unit,
+        Measure::Share(..) => "1",
+    };
+    Ok(match unit {
+        "1" if above <= 1.0 => format!("{} %", above * 100.0),
+        "s" => format!("{above} s"),
+        _ => above.to_string(),
+    })
+}
+
+/// The first sentence of what a metric is.
+fn sentence(row: &Metric) -> String {
+    let doc = row.doc.trim();
+    doc.split_once(". ").map_or_else(|| doc.to_owned(), |(first, _)| format!("{first}."))
+}
+
 fn from_table(rule: &Rule, rules: &Rules) -> Outcome<Alert> {
     let explained_by = EXPLAINED.iter().find(|(alert, _)| *alert == rule.name).map(|(_, rule)| *rule);
     let explained_by = explained_by.filter(|rule| rules.has(rule)).ok_or_else(|| {
@@ -83,7 +103,7 @@ fn from_table(rule: &Rule, rules: &Rules) -> Outcome<Alert> {
             let row = row(name)?;
             let attributes = row.attributes.iter().map(|key| (label(key), "a".to_owned()));
             let labels: Vec<_> = identity.iter().cloned().chain(attributes).collect();
-            (prometheus::sample(row), row.doc.trim().to_owned(), vec![series(row, &labels, VALUE)], labels)
+            (prometheus::sample(row), sentence(row), vec![series(row, &labels, VALUE)], labels)
         }
         Measure::SumWithout { metric, attribute, values } => {
             let row = row(metric)?;
@@ -96,14 +116,14 @@ fn from_table(rule: &Rule, rules: &Rules) -> Outcome<Alert> {
             let with = |value: &str| [&identity[..], &[(key.clone(), value.to_owned())]].concat();
             let others = values.iter().map(|value| series(row, &with(value), "1"));
             let all = std::iter::once(series(row, &with("a"), VALUE)).chain(others).collect();
-            let what = format!("{} Without {}.", row.doc.trim(), values.join(" and "));
+            let what = format!("{} Without {}.", sentence(row), values.join(" and "));
             (measure, what, all, identity.to_vec())
         }
         Measure::Share(part, whole) => {
             let (part, whole) = (row(part)?, row(whole)?);
             let measure = format!("{} / ({} > 0)", prometheus::sample(part), prometheus::sample(whole));
             let both = vec![series(part, &identity, VALUE), series(whole, &identity, "1")];
-            (measure, format!("{} Over: {}", part.doc.trim(), whole.doc.trim()), both, identity.to_vec())
+            (measure, format!("{} As a share of its limit.", sentence(part)), both, identity.to_vec())
         }
     };
     Ok(Alert {
@@ -113,7 +133,7 @@ fn from_table(rule: &Rule, rules: &Rules) -> Outcome<Alert> {
         bound: rule.above,
         hold: rule.hold,
         severity: rule.severity.as_str(),
-        summary: format!("{} is above {} %", rule.name.replace('_', " "), rule.above * 100.0),
+        summary: format!("{} is above {}", rule.name.replace('_', " "), bound(rule.measure, rule.above)?),
         description: what,
         explained_by: explained_by.to_owned(),
         test: Test { series, labels, explained_by: explained_by.to_owned() },

@@ -7,7 +7,7 @@ use super::model::{
     Variable, VariableQuery,
 };
 use super::panel::{Draft, PROMETHEUS};
-use super::query::{Expression, TARGET_INFO, label, of};
+use super::query::{Expression, TARGET_INFO, label, of, runs};
 
 /// Columns of the grid.
 const COLUMNS: u32 = 24;
@@ -184,8 +184,7 @@ fn values(
 
 /// Runs that were alive in the time range.
 pub(super) fn run() -> Variable {
-    let info = of(&metric::run::row::RUN_INFO).now();
-    values("run", "Run", "Runs that recorded in the time range", info.text(), attr::RUN_ID)
+    values("run", "Run", "Runs that recorded in the time range", runs(".*").text(), attr::RUN_ID)
 }
 
 /// Hosts of the run. All of them is a list, so that a run narrows what has no run itself.
@@ -196,14 +195,15 @@ pub(super) fn host() -> Variable {
 }
 
 pub(super) fn rank() -> Variable {
-    let info = of(&metric::run::row::RUN_INFO).like(attr::RUN_ID, "$run").now();
-    values("rank", "Rank", "Ranks of the run", info.text(), attr::RANK)
+    values("rank", "Rank", "Ranks of the run", runs("$run").text(), attr::RANK)
 }
 
 /// GPUs, by their names on their hosts.
 pub(super) fn device() -> Variable {
     let memory = of(&metric::device::row::GPU_MEMORY_LIMIT).now();
-    values("device", "GPU", "GPUs of the hosts", memory.text(), attr::HW_NAME)
+    let all = values("device", "GPU", "GPUs of the hosts", memory.text(), attr::HW_NAME);
+    // All of them is a list, too: processors and sensors have such names as well.
+    Variable { all_value: None, ..all }
 }
 
 /// One run whose summary was pushed.

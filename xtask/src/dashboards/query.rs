@@ -10,6 +10,8 @@ const IDENTITY: &str = "job, instance";
 pub(super) const JOB: &str = "job";
 /// The process, of these.
 pub(super) const INSTANCE: &str = "instance";
+/// What tells processes apart, with what links need.
+pub(super) const PROCESS: [&str; 3] = [JOB, attr::RUN_ID, attr::RANK];
 /// The attributes of a resource, as Prometheus has them beside all its series.
 pub(super) const TARGET_INFO: &str = "target_info";
 
@@ -26,6 +28,18 @@ pub(super) fn label(key: &str) -> String {
 /// Attributes as labels, commas between them.
 pub(super) fn labels(keys: &[&str]) -> String {
     keys.iter().map(|key| label(key)).collect::<Vec<_>>().join(", ")
+}
+
+/// What tells a process' run, rank and host: the metric for that, and the attributes of the resource, which say the same.
+pub(super) fn run_info(matchers: &str) -> Expression {
+    let own = prometheus::sample(&metric::run::row::RUN_INFO);
+    Expression(format!("{{__name__=~\"{own}|{TARGET_INFO}\", {matchers}}}"))
+}
+
+/// The same of processes that have a run, of a run that a variable chooses.
+pub(super) fn runs(variable: &str) -> Expression {
+    let run = label(attr::RUN_ID);
+    run_info(&format!("{run}!=\"\", {run}=~\"{variable}\""))
 }
 
 /// Series of a metric.
@@ -108,11 +122,9 @@ impl Expression {
     /// Of the processes that the variables choose, with the run, the rank and the host of each.
     pub(super) fn of_run(&self) -> Self {
         let told = labels(&[attr::RUN_ID, attr::RANK, attr::HOST_NAME]);
-        let info = of(&metric::run::row::RUN_INFO)
-            .like(attr::RUN_ID, "$run")
-            .like(attr::HOST_NAME, "$host")
-            .like(attr::RANK, "$rank")
-            .now();
+        let of_variables = |(key, variable): (&str, &str)| format!("{}=~\"{variable}\"", label(key));
+        let chosen = [(attr::RUN_ID, "$run"), (attr::HOST_NAME, "$host"), (attr::RANK, "$rank")];
+        let info = run_info(&chosen.map(of_variables).join(", "));
         self.joined(&told, &info.0)
     }
 

@@ -106,7 +106,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                     .from_zero()
                     .without(without::GPU)
                     .query(&gauge(&gpu::HW_POWER).max(&each), &device_name),
-                timeseries("Temperature", "Temperature by GPU and by sensor of the machine.")
+                timeseries("Temperature", "Temperature by GPU.")
                     .unit(unit::CELSIUS)
                     .without(without::GPU)
                     .query(&gauge(&gpu::HW_TEMPERATURE).max(&each), &device_name)

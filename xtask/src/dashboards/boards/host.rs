@@ -9,7 +9,7 @@ use crate::dashboards::board::{Board, host, marks, rank, run, without};
 use crate::dashboards::findings::Rules;
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{Draft, bars, stacked, stat, text, timeseries, unit};
-use crate::dashboards::query::{Expression, label, of};
+use crate::dashboards::query::{Expression, PROCESS, label, of};
 
 use metric::host::row as machine;
 
@@ -287,7 +287,5 @@ fn rates(title: &'static str, description: &'static str, row: &'static Metric, k
 
 fn processes(title: &'static str, description: &'static str, row: &'static Metric) -> Draft {
     let legend = format!("{{{{{}}}}} rank {{{{{}}}}}", label(attr::RUN_ID), label(attr::RANK));
-    timeseries(title, description)
-        .from_zero()
-        .query(&of(row).rate().of_run().sum(&[attr::RUN_ID, attr::RANK]), &legend)
+    timeseries(title, description).from_zero().query(&of(row).rate().of_run().sum(&PROCESS), &legend)
 }

@@ -7,7 +7,7 @@ use crate::dashboards::board::{Board, host, marks, rank, run, run_in_jaeger, wit
 use crate::dashboards::findings::{Rules, findings};
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{stacked, stat, timeseries, unit};
-use crate::dashboards::query::{Expression, INSTANCE, JOB, RANGE, Series, label, of};
+use crate::dashboards::query::{Expression, INSTANCE, JOB, PROCESS, RANGE, Series, label, of};
 
 use metric::host::row as machine;
 use metric::program::row as program;
@@ -22,7 +22,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
     if !rules.has(LEAKS) {
         return Err(format!("there is no rule {LEAKS}, of which the memory board shows the findings"));
     }
-    let by_rank = [attr::RUN_ID, attr::RANK];
+    let by_rank = PROCESS;
     let legend =
         |what: &str| format!("{what} {{{{{}}}}} rank {{{{{}}}}}", label(attr::RUN_ID), label(attr::RANK));
     let of_allocator = |what: &str| format!("{what} {{{{{}}}}}", label(attr::ALLOCATOR));

@@ -7,14 +7,14 @@ use crate::dashboards::board::{Board, host, marks, rank, run, run_in_jaeger, wit
 use crate::dashboards::findings::Rules;
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{bars, has_unit, stat, table, timeseries, unit};
-use crate::dashboards::query::{Expression, label, of};
+use crate::dashboards::query::{Expression, PROCESS, label, of, runs};
 
 use metric::host::row as machine;
 use metric::program::row as program;
 use metric::row as layer;
 
 pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
-    let by_rank = [attr::RUN_ID, attr::RANK];
+    let by_rank = PROCESS;
     let legend = format!("{{{{{}}}}} rank {{{{{}}}}}", label(attr::RUN_ID), label(attr::RANK));
     let gauge = |row| of(row).now().of_run();
     let usual = gauge(&program::STEP_DURATION_P50).max(&by_rank);
@@ -26,14 +26,9 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
         .row(
             5,
             [
-                stat("Ranks", "Processes of the chosen runs that record.").without(without::GAUGES).query(
-                    &of(&metric::run::row::RUN_INFO)
-                        .like(attr::RUN_ID, "$run")
-                        .now()
-                        .max(&by_rank)
-                        .count(&[]),
-                    "ranks",
-                ),
+                stat("Ranks", "Processes of the chosen runs that record.")
+                    .without(without::GAUGES)
+                    .query(&runs("$run").max(&by_rank).count(&[]), "ranks"),
                 stat(
                     "Slowest rank",
                     "The rank with the longest median step of the last minute, and that time.",
@@ -130,7 +125,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
 
 fn ended() -> Expression {
     let steps = of(&layer::SECTION_COUNT).is(attr::SECTION_KIND, SectionKind::Step.as_str());
-    steps.now().of_run().sum(&[attr::RUN_ID, attr::RANK])
+    steps.now().of_run().sum(&PROCESS)
 }
 
 fn apart() -> Expression {
@@ -140,7 +135,7 @@ fn apart() -> Expression {
 
 /// Time of a phase's sections over that of steps, by rank.
 fn share_of(phase: Phase) -> Expression {
-    let by_rank = [attr::RUN_ID, attr::RANK];
+    let by_rank = PROCESS;
     let inside = of(&layer::SECTION_SELF_BUSY).is(attr::PHASE, phase.as_str()).rate().of_run().sum(&by_rank);
     let steps = of(&layer::SECTION_TOTAL).is(attr::SECTION_KIND, SectionKind::Step.as_str());
     inside.by("/", &steps.rate().of_run().sum(&by_rank))

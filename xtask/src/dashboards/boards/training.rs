@@ -7,7 +7,7 @@ use crate::dashboards::board::{Board, host, marks, rank, run, run_in_jaeger, ste
 use crate::dashboards::findings::{Rules, findings};
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{has_unit, stacked, stat, table, timeseries, unit};
-use crate::dashboards::query::{Expression, JOB, RANGE, label, of};
+use crate::dashboards::query::{Expression, JOB, PROCESS, RANGE, label, of};
 
 use metric::program::row as program;
 use metric::row as layer;
@@ -16,7 +16,7 @@ use metric::row as layer;
 const AROUND: &str = "run|epoch|batch";
 
 pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
-    let by_rank = [attr::RUN_ID, attr::RANK];
+    let by_rank = PROCESS;
     let legend =
         |what: &str| format!("{what} {{{{{}}}}} rank {{{{{}}}}}", label(attr::RUN_ID), label(attr::RANK));
     let gauge = |row| of(row).now().of_run();
@@ -36,10 +36,11 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
     .row(
         4,
         [
-            stat("Latest step", "Number of the latest step; the link leads to its traces.")
+            stat("Latest step", "Number of the latest step, else of those that ended; links lead to traces.")
                 .without(without::STEPS)
                 .query(&steps(), "{{job}}")
-                .link("Traces of this step", step_in_jaeger()),
+                .link("Traces of this step", step_in_jaeger())
+                .link("The run's traces", run_in_jaeger()),
             stat("Step time, median", "Median duration of the last minute's steps, the slowest rank's.")
                 .unit(unit::SECONDS)
                 .without(without::GAUGES)
@@ -126,7 +127,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
             )
             .without(without::VALUES)
             .query(
-                &gauge(&program::VALUE).max(&[attr::VALUE_NAME, attr::RUN_ID, attr::RANK]),
+                &gauge(&program::VALUE).max(&[attr::VALUE_NAME, JOB, attr::RUN_ID, attr::RANK]),
                 &legend(&format!("{{{{{}}}}}", label(attr::VALUE_NAME))),
             ),
             timeseries("Steps a second", "Steps that end a second, by rank.")
@@ -147,8 +148,8 @@ fn ended_steps() -> Expression {
 /// The number of the latest step, else how many have ended.
 fn steps() -> Expression {
     let counted = of(&layer::SECTION_COUNT).is(attr::SECTION_KIND, SectionKind::Step.as_str()).now().of_run();
-    // With the service's name, which the link needs.
-    of(&program::STEP_NUMBER).now().of_run().max(&[JOB]).or(&counted.max(&[JOB]))
+    // With what the links need.
+    of(&program::STEP_NUMBER).now().of_run().max(&[JOB, attr::RUN_ID]).or(&counted.max(&[JOB, attr::RUN_ID]))
 }
 
 fn quantile(quantile: &str) -> Expression {

@@ -207,7 +207,7 @@ fn judge(answer: &[u8]) -> Outcome {
             Outcome::Later(format!("it answers with {code}"), pause)
         }
         Some(code @ (404 | 405)) => Outcome::Refused(format!(
-            "it answers with {code}; is this the base URL of an OTLP/HTTP receiver?"
+            "it answers with {code}: has the collector a pipeline for this signal, and is this the base of OTLP/HTTP?"
         )),
         Some(code @ (401 | 403)) => Outcome::Refused(format!(
             "it answers with {code}: set OTEL_EXPORTER_OTLP_HEADERS, as in 'authorization=Bearer TOKEN'"
@@ -255,7 +255,7 @@ mod tests {
             (b"HTTP/1.1 200 OK\r\n\r\n{\"partialSuccess\":{\"rejectedLogRecords\":\"2\",\"errorMessage\":\"no\"}}", "rejected 2"),
             (b"HTTP/1.1 200 OK\r\n\r\n<html>", "not that of an OTLP receiver"),
             (b"HTTP/1.1 503 Busy\r\nretry-after: 2\r\n\r\n", "later Some(2s)"),
-            (b"HTTP/1.1 404 No\r\n\r\n", "OTLP/HTTP receiver"),
+            (b"HTTP/1.1 404 No\r\n\r\n", "a pipeline for this signal"),
             (b"HTTP/1.1 401 No\r\n\r\n", "OTEL_EXPORTER_OTLP_HEADERS"),
             (b"", "without an answer"),
         ];
