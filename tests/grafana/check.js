@@ -1,12 +1,12 @@
 // Holds every board against Grafana's own types: each as a literal of TypeScript, as an imported JSON file would let
 // misspellings pass. And misspells something at every level of a board, one after the other: each has to fail.
-// usage: node check.js FOLDER, into which @grafana/schema and typescript are installed
+// usage: node check.js FOLDER REPORT: where @grafana/schema and typescript are installed, and the board of a report
 "use strict";
 const { execFileSync } = require("child_process");
 const fs = require("fs");
 const path = require("path");
 
-const folder = process.argv[2];
+const [folder, report] = process.argv.slice(2);
 const boards = path.join(__dirname, "../../grafana/dashboards");
 const work = path.join(folder, "work");
 
@@ -52,7 +52,15 @@ const MUTANTS = {
   transformation: (board) => (panel(board, "table").transformations[0].id = "merged"),
 };
 
-const literal = (board) => `import type { Board } from "./types";\nexport const board: Board = ${JSON.stringify(board)};\n`;
+// The same of the board of a report.
+const REPORT_MUTANTS = {
+  source: (board) => (board.panels[0].targets[0].datasource.uid = "-- Grafana --"),
+  frame: (board) => rename(board.panels[0].targets[0].snapshot[0].schema, "fields", "columns"),
+  frame_field: (board) => (board.panels[0].targets[0].snapshot[0].schema.fields[0].type = "float"),
+  trend: (board) => rename(panel(board, "trend").options, "xField", "x"),
+};
+
+const literal = (board, type = "Board") => `import type { ${type} } from "./types";\nexport const board: ${type} = ${JSON.stringify(board)};\n`;
 
 fs.rmSync(work, { recursive: true, force: true });
 fs.mkdirSync(work, { recursive: true });
@@ -68,6 +76,12 @@ for (const [level, spoil] of Object.entries(MUTANTS)) {
   spoil(board);
   fs.writeFileSync(path.join(work, `mutant_${level}.ts`), literal(board));
 }
+fs.writeFileSync(path.join(work, "board_report.ts"), literal(JSON.parse(fs.readFileSync(report, "utf8")), "Report"));
+for (const [level, spoil] of Object.entries(REPORT_MUTANTS)) {
+  const board = JSON.parse(fs.readFileSync(report, "utf8"));
+  spoil(board);
+  fs.writeFileSync(path.join(work, `mutant_report_${level}.ts`), literal(board, "Report"));
+}
 const options = { strict: true, noEmit: true, skipLibCheck: true, module: "esnext", moduleResolution: "bundler", target: "es2022", types: [] };
 fs.writeFileSync(path.join(work, "tsconfig.json"), JSON.stringify({ compilerOptions: options, include: ["*.ts"] }));
 
@@ -81,8 +95,9 @@ try {
 }
 const errors = said.split("\n").filter((line) => line.includes("error TS"));
 const of = (file) => errors.filter((line) => line.startsWith(`${file}.ts(`));
-const problems = names.flatMap((name) => of(`board_${name}`)).concat(of("types"), errors.filter((line) => !/^\w+\.ts\(/.test(line)));
-for (const level of Object.keys(MUTANTS)) {
+const levels = Object.keys(MUTANTS).concat(Object.keys(REPORT_MUTANTS).map((level) => `report_${level}`));
+const problems = names.concat("report").flatMap((name) => of(`board_${name}`)).concat(of("types"), errors.filter((line) => !/^\w+\.ts\(/.test(line)));
+for (const level of levels) {
   if (of(`mutant_${level}`).length === 0) problems.push(`a misspelling passes at the level ${level}`);
 }
 if (names.length === 0) problems.push(`no boards in ${boards}`);
@@ -90,4 +105,4 @@ if (problems.length > 0) {
   console.error(problems.map((line) => line.slice(0, 600)).join("\n"));
   process.exit(1);
 }
-console.log(`${names.length} boards have Grafana's types; ${Object.keys(MUTANTS).length} misspellings do not`);
+console.log(`${names.length} boards and that of a report have Grafana's types; ${levels.length} misspellings do not`);

@@ -1,4 +1,4 @@
-// A board as it is written to grafana/dashboards, in Grafana's own types: the dashboard by @grafana/schema, what only one
+// A board as it is written to grafana/dashboards, and one of a report, in Grafana's own types: the dashboard by @grafana/schema, what only one
 // kind of panel has by the types of its plugin, queries of Prometheus by types of our own, as Grafana publishes none.
 
 import type {
@@ -9,6 +9,7 @@ import type * as stat from '@grafana/schema/dist/esm/raw/composable/stat/panelcf
 import type * as table from '@grafana/schema/dist/esm/raw/composable/table/panelcfg/x/TablePanelCfg_types.gen';
 import type * as text from '@grafana/schema/dist/esm/raw/composable/text/panelcfg/x/TextPanelCfg_types.gen';
 import type * as timeseries from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';
+import type * as trend from '@grafana/schema/dist/esm/raw/composable/trend/panelcfg/x/TrendPanelCfg_types.gen';
 
 // The same with the words of enumerations, which is what JSON has.
 type Words<T> = 0 extends 1 & T ? T
@@ -26,6 +27,22 @@ interface Query {
   legendFormat: string;
   range: boolean;
   refId: string;
+}
+
+// Data inside of the board, as the built-in data source has them.
+interface Snapshot {
+  datasource: { type: 'datasource'; uid: 'grafana' };
+  queryType: 'snapshot';
+  refId: string;
+  snapshot: Array<{
+    schema: {
+      name: string;
+      refId: string;
+      meta?: { preferredVisualisationType: 'flamegraph' };
+      fields: Array<{ name: string; type: 'number' | 'string'; config: FieldConfig }>;
+    };
+    data: { values: Array<Array<number | string | null>> };
+  }>;
 }
 
 interface Mark extends Omit<AnnotationQuery, 'target'> {
@@ -55,11 +72,11 @@ interface Fields<Custom> {
 
 interface Transformation extends Omit<DataTransformerConfig, 'id'> { id: 'merge' | 'organize' }
 
-interface PanelOf<Type, Options, Custom>
+interface PanelOf<Type, Options, Custom, Target = Query>
   extends Omit<Panel, 'type' | 'options' | 'targets' | 'fieldConfig' | 'transformations'> {
   type: Type;
   options: Options;
-  targets: Query[];
+  targets: Target[];
   fieldConfig: Fields<Custom>;
   transformations?: Transformation[];
 }
@@ -74,5 +91,21 @@ type AnyPanel =
 export type Board = Words<Omit<Dashboard, 'annotations' | 'panels' | 'templating'> & {
   annotations: { list: Mark[] };
   panels: AnyPanel[];
+  templating: { list: Variable[] };
+}>;
+
+type Nothing = Record<string, never>;
+
+// Grafana publishes no types of the flame graph's options; it needs none.
+type ReportPanel =
+  | PanelOf<'stat', stat.Options, Nothing, Snapshot>
+  | PanelOf<'bargauge', bargauge.Options, Nothing, Snapshot>
+  | PanelOf<'table', table.Options, table.FieldConfig, Snapshot>
+  | PanelOf<'trend', trend.Options, trend.FieldConfig, Snapshot>
+  | PanelOf<'flamegraph', Nothing, Nothing, Snapshot>;
+
+export type Report = Words<Omit<Dashboard, 'annotations' | 'panels' | 'templating'> & {
+  annotations: { list: Mark[] };
+  panels: ReportPanel[];
   templating: { list: Variable[] };
 }>;

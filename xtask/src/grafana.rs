@@ -12,13 +12,16 @@ const PACKAGES: [&str; 2] = ["@grafana/schema@13.2.3", "typescript@5.9.3"];
 const RULES: &str = "rules.yaml";
 const TESTS: &str = "tests.yaml";
 
+/// A recorded run, whose report is a board, too.
+const RUN: &str = "tests/golden/inputs/demo_leak";
+
 /// Types, then rules.
-pub(crate) fn check(target: &Path) -> Outcome {
-    types(&target.join("grafana"))?;
+pub(crate) fn check(target: &Path, program: &Path) -> Outcome {
+    types(&target.join("grafana"), program)?;
     rules(&target.join("promtool"))
 }
 
-fn types(folder: &Path) -> Outcome {
+fn types(folder: &Path, program: &Path) -> Outcome {
     if !folder.join("node_modules/@grafana/schema").is_dir() {
         fs::create_dir_all(folder)
             .map_err(|error| format!("failed to make {}: {error}", folder.display()))?;
@@ -27,8 +30,12 @@ fn types(folder: &Path) -> Outcome {
         install.arg(folder).args(PACKAGES);
         run(install).map_err(|problem| format!("{problem}; npm and its registry are needed"))?;
     }
+    let report = folder.join("report.json");
+    let mut analyze = command(program, &["analyze", RUN, "--format", "grafana", "--output"]);
+    analyze.arg(&report);
+    run(analyze)?;
     let mut check = command("node", &["tests/grafana/check.js"]);
-    check.arg(folder);
+    check.arg(folder).arg(report);
     run(check)
 }
 

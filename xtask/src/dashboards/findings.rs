@@ -82,7 +82,14 @@ pub(super) fn findings(
         .column(&label(attr::RANK), "Rank", vec![is_wide(60)])
         .column(&label(attr::RUN_ID), "Run", vec![has_link("The run's training board", &row_on_training())])
         .column(JOB, "Program", vec![has_link("The run's traces in Jaeger", &row_in_jaeger())])
-        .hiding(&["Time", "__name__", "instance"]))
+        .hiding(&[
+            "Time",
+            "__name__",
+            "instance",
+            "otel_scope_name",
+            "otel_scope_schema_url",
+            "otel_scope_version",
+        ]))
 }
 
 #[cfg(test)]

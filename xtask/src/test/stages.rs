@@ -66,7 +66,7 @@ pub(super) const STAGES: &[Stage] = &[
     ),
     stage("fuzz", "fuzz targets, a minute of a processor", Length::Long, &[], fuzz_shortly),
     stage("perfetto", "converted traces in Perfetto's trace processor", Length::Long, &["release"], perfetto),
-    stage("grafana", "boards by Grafana's types, rules by promtool", Length::Long, &[], boards),
+    stage("grafana", "boards by Grafana's types, rules by promtool", Length::Long, &["release"], boards),
     stage("page", "the whole report page in a real browser", Length::Long, &["release"], page_in_browser),
     stage("foreign", "builds the collector, Jaeger and a program with burn", Length::Build, &[], foreign),
     stage("stack", "with the real collector and Jaeger", Length::Long, &["release", "foreign"], stack),
@@ -162,7 +162,7 @@ fn perfetto() -> Outcome {
 }
 
 fn boards() -> Outcome {
-    grafana::check(&target_directory()?)
+    grafana::check(&target_directory()?, &release_program()?)
 }
 
 /// The page of a real run, and that of a hundred thousand steps.

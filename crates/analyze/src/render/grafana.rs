@@ -220,7 +220,7 @@ fn memory(report: &Report) -> Draft {
 fn phases(report: &Report) -> Draft {
     let rows = || report.summary.phases.iter();
     let rest = report.summary.unattributed_share();
-    let names = rows().map(|row| short(row.phase.as_str()).into()).chain([json!("in no phase")]);
+    let names = rows().map(|row| Value::from(short(row.phase.as_str()))).chain([json!("in no phase")]);
     let shares = rows().map(|row| json!(row.exposed_share)).chain([json!(rest)]);
     let frame =
         Frame::new("Phases").texts("Phase", names.collect()).numbers("Share", SHARE, shares.collect());

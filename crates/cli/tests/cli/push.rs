@@ -60,6 +60,8 @@ fn receiver(answers: &'static [&'static str]) -> (String, Receiver<Request>) {
 }
 
 const TAKEN: &[&str] = &["HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"];
+const BUSY_AT_FIRST: &[&str] =
+    &["HTTP/1.1 503 Busy\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n", TAKEN[0]];
 
 fn analyze(folder: &TempFolder, arguments: &[&str], settings: &[(&str, &str)]) -> Ended {
     let all = [&["analyze", "a.otlp"], arguments].concat();
@@ -232,8 +234,7 @@ fn a_collector_that_is_not_there_is_named() {
 #[test]
 fn a_receiver_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
     let folder = with_a_run("push-busy");
-    let (url, requests) =
-        receiver(&["HTTP/1.1 503 Busy\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n", TAKEN[0]]);
+    let (url, requests) = receiver(BUSY_AT_FIRST);
     let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20x");
     let ended = analyze(&folder, &["--push"], &[(ENDPOINT, &url), headers]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);

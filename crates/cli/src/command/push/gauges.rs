@@ -21,6 +21,13 @@ const NS_PER_SECOND: f64 = 1e9;
 /// An attribute of a point.
 type Label<'r> = (&'static str, Value<'r>);
 
+/// A figure of a section, where it is known.
+type Figure = fn(&SectionRow) -> Option<f64>;
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / NS_PER_SECOND
+}
+
 /// The message, and how many points it has.
 pub(super) fn message(report: &Report, run: &str, place: Option<&Path>, now_ns: u64) -> (Vec<u8>, u64) {
     let mut encoder = Encoder::metrics();
@@ -50,9 +57,9 @@ struct Gauges<'r> {
     points: u64,
 }
 
-impl<'r> Gauges<'r> {
+impl Gauges<'_> {
     /// A metric with these points; absent without any.
-    fn each(&mut self, row: &Metric, points: impl IntoIterator<Item = (Vec<Label<'r>>, f64)>) {
+    fn each<'p>(&mut self, row: &Metric, points: impl IntoIterator<Item = (Vec<Label<'p>>, f64)>) {
         let mut points = points.into_iter().filter(|(_, value)| value.is_finite()).peekable();
         if points.peek().is_none() {
             return;
@@ -82,7 +89,7 @@ impl<'r> Gauges<'r> {
     }
 
     /// One point for a rule and what it is about: of several that differ in nothing that is told, the most severe.
-    fn findings(&mut self, report: &'r Report) {
+    fn findings(&mut self, report: &Report) {
         let mut worst = BTreeMap::new();
         for found in &report.findings {
             let about = (found.rule, found.section.as_deref(), found.phase.as_deref(), found.rank);
@@ -96,45 +103,42 @@ impl<'r> Gauges<'r> {
             labels.extend(rank.map(|rank| (attr::RANK, Value::Int(rank))));
             (labels, severity)
         });
-        self.each(&row::FINDING_SEVERITY, points.collect::<Vec<_>>());
+        self.each(&row::FINDING_SEVERITY, points);
         self.one(&row::RUN_FINDINGS, Some(report.findings.len() as f64));
     }
 
     fn figures(&mut self, report: &Report) {
         let (run, summary) = (&report.run, &report.summary);
         let times = summary.step_time.as_ref();
-        let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / NS_PER_SECOND);
-        self.one(&row::RUN_STARTED, seconds(run.started_ns));
-        self.one(&row::RUN_DURATION, seconds(run.elapsed_ns));
+        self.one(&row::RUN_STARTED, run.started_ns.map(seconds));
+        self.one(&row::RUN_DURATION, run.elapsed_ns.map(seconds));
         self.one(&row::RUN_RANKS, Some(run.ranks as f64));
         self.one(&row::RUN_STEPS, summary.mode.map(|_| summary.steps as f64));
-        self.one(&row::RUN_STEP_P50, seconds(times.and_then(|times| times.p50)));
-        self.one(&row::RUN_STEP_P95, seconds(times.and_then(|times| times.p95)));
+        self.one(&row::RUN_STEP_P50, times.and_then(|times| times.p50).map(seconds));
+        self.one(&row::RUN_STEP_P95, times.and_then(|times| times.p95).map(seconds));
         self.one(&row::RUN_SAMPLE_RATE, summary.throughput.samples_per_second);
         self.one(&row::RUN_INPUT_SHARE, summary.input.share);
         self.one(&row::RUN_SPANS_LOST, Some(report.losses.lost as f64));
     }
 
-    fn phases(&mut self, report: &'r Report) {
+    fn phases(&mut self, report: &Report) {
         let phases = report.summary.phases.iter();
         let points =
             phases.map(|row| (vec![(attr::PHASE, Value::Str(row.phase.as_str()))], row.exposed_share));
         self.each(&row::RUN_PHASE_SHARE, points);
     }
 
-    fn sections(&mut self, report: &'r Report) {
+    fn sections(&mut self, report: &Report) {
         let mut largest: Vec<&SectionRow> = report.sections.iter().collect();
         largest.sort_by(|a, b| b.stats.total.cmp(&a.stats.total).then_with(|| a.path.cmp(&b.path)));
         largest.truncate(SECTIONS);
-        let seconds = |ns: u64| ns as f64 / NS_PER_SECOND;
-        type Figure<'f> = &'f dyn Fn(&SectionRow) -> Option<f64>;
-        let columns: [(&Metric, Figure<'_>); 6] = [
-            (&row::RUN_SECTION_TOTAL, &|section| Some(seconds(section.stats.total))),
-            (&row::RUN_SECTION_SELF, &|section| section.self_ns.or(section.self_busy_ns).map(seconds)),
-            (&row::RUN_SECTION_COUNT, &|section| Some(section.stats.count as f64)),
-            (&row::RUN_SECTION_P50, &|section| section.stats.p50.map(seconds)),
-            (&row::RUN_SECTION_P95, &|section| section.stats.p95.map(seconds)),
-            (&row::RUN_SECTION_ALLOC, &|section| Some(section.memory?.alloc_bytes as f64)),
+        let columns: [(&Metric, Figure); 6] = [
+            (&row::RUN_SECTION_TOTAL, |section| Some(seconds(section.stats.total))),
+            (&row::RUN_SECTION_SELF, |section| section.self_ns.or(section.self_busy_ns).map(seconds)),
+            (&row::RUN_SECTION_COUNT, |section| Some(section.stats.count as f64)),
+            (&row::RUN_SECTION_P50, |section| section.stats.p50.map(seconds)),
+            (&row::RUN_SECTION_P95, |section| section.stats.p95.map(seconds)),
+            (&row::RUN_SECTION_ALLOC, |section| Some(section.memory?.alloc_bytes as f64)),
         ];
         for (row, figure) in columns {
             let points = largest.iter().filter_map(|section| {

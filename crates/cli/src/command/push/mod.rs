@@ -7,6 +7,7 @@ mod post;
 mod records;
 mod target;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -70,9 +71,9 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 }
 
 /// Attributes of the resource, of both signals.
-fn resource<'r>(report: &'r Report, run: &'r str) -> Vec<(&'static str, std::borrow::Cow<'r, str>)> {
+fn resource<'r>(report: &'r Report, run: &'r str) -> Vec<(&'static str, Cow<'r, str>)> {
     let service = report.run.service.as_deref().unwrap_or(env!("CARGO_BIN_NAME"));
-    let mut attributes = vec![
+    let mut attributes: Vec<(&'static str, Cow<'r, str>)> = vec![
         (attr::SERVICE_NAME, service.into()),
         (attr::SERVICE_INSTANCE_ID, format!("{run}-{INSTANCE}").into()),
         (attr::RUN_ID, run.into()),
