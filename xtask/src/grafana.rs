@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn every_bound_is_changed_alone() {
-        let text = "groups:\n        expr: 'a > 0.8'\n        expr: 'sum(b)'\n        expr: 'c >= 20'\n";
+        let text = "groups:\n        expr: 'a > 1'\n        expr: 'sum(b)'\n        expr: 'c >= 20'\n";
         let mutants = mutants(text);
         assert_eq!(mutants.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4]);
-        assert!(mutants[0].1.contains("'a > 0.84'") && mutants[0].1.contains("'c >= 20'"));
-        assert!(mutants[1].1.contains("'a > 0.8'") && mutants[1].1.contains("'c >= 21'"));
+        assert!(mutants[0].1.contains("'a > 1.05'") && mutants[0].1.contains("'c >= 20'"));
+        assert!(mutants[1].1.contains("'a > 1'") && mutants[1].1.contains("'c >= 21'"));
     }
 }

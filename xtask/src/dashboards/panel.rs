@@ -215,7 +215,7 @@ impl Draft {
     }
 
     /// The axis begins at 0.
-    pub(super) fn from_zero(mut self) -> Self {
+    pub(super) fn zero_based(mut self) -> Self {
         self.range.0 = Some(0.0);
         self
     }

@@ -122,10 +122,19 @@ impl Expression {
     /// Of the processes that the variables choose, with the run, the rank and the host of each.
     pub(super) fn of_run(&self) -> Self {
         let told = labels(&[attr::RUN_ID, attr::RANK, attr::HOST_NAME]);
+        self.joined(&told, Self::chosen().text())
+    }
+
+    /// Of these processes, without that: histograms, which older versions of Prometheus do not multiply.
+    pub(super) fn among_runs(&self) -> Self {
+        Self(format!("{} and on ({IDENTITY}) {}", self.0, Self::chosen().text()))
+    }
+
+    /// The processes that the variables choose.
+    fn chosen() -> Self {
         let of_variables = |(key, variable): (&str, &str)| format!("{}=~\"{variable}\"", label(key));
         let chosen = [(attr::RUN_ID, "$run"), (attr::HOST_NAME, "$host"), (attr::RANK, "$rank")];
-        let info = run_info(&chosen.map(of_variables).join(", "));
-        self.joined(&told, &info.0)
+        run_info(&chosen.map(of_variables).join(", "))
     }
 
     /// Of the hosts that the variable chooses, whoever reads their figures.

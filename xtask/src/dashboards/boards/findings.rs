@@ -54,7 +54,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 .query(&by_rule, &rule),
             timeseries("Severity over time", "The worst severity of each rule when it was pushed.")
                 .unit(unit::SEVERITY)
-                .from_zero()
+                .zero_based()
                 .without(without::FINDINGS)
                 .query(&severity.now().max(&[attr::FINDING_RULE]), &rule),
         ],

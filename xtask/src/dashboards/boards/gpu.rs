@@ -83,14 +83,14 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
             [
                 timeseries("Memory", "Memory in use, the most that was in use, and all there is.")
                     .unit(unit::BYTES)
-                    .from_zero()
+                    .zero_based()
                     .without(without::GPU)
                     .query(&gauge(&gpu::GPU_MEMORY_USAGE).max(&each), &format!("{device_name} used"))
                     .query(&gauge(&gpu::GPU_MEMORY_PEAK).max(&each), &format!("{device_name} peak"))
                     .query(&gauge(&gpu::GPU_MEMORY_LIMIT).max(&each), &format!("{device_name} all")),
                 stacked("Memory by owner", "Memory of the followed process and of others.")
                     .unit(unit::BYTES)
-                    .from_zero()
+                    .zero_based()
                     .without(without::GPU)
                     .query(
                         &gauge(&gpu::GPU_PROCESS_MEMORY).max(&by(attr::GPU_PROCESS)),
@@ -103,7 +103,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
             [
                 timeseries("Power", "Power by GPU.")
                     .unit(unit::WATTS)
-                    .from_zero()
+                    .zero_based()
                     .without(without::GPU)
                     .query(&gauge(&gpu::HW_POWER).max(&each), &device_name),
                 timeseries("Temperature", "Temperature by GPU.")
@@ -113,7 +113,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                     .colors(80.0, 90.0),
                 timeseries("Clocks", "Clock frequencies of SMs and memory.")
                     .unit(unit::HERTZ)
-                    .from_zero()
+                    .zero_based()
                     .without(without::GPU)
                     .query(
                         &gauge(&gpu::GPU_CLOCK).max(&by(attr::GPU_CLOCK_DOMAIN)),
@@ -128,7 +128,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                     "Throttled",
                     "Reasons for which clocks are lower than they could be; 1 while one holds.",
                 )
-                .from_zero()
+                .zero_based()
                 .without(without::GPU)
                 .query(
                     &gauge(&gpu::GPU_THROTTLED).max(&by(attr::GPU_THROTTLE_REASON)),
@@ -136,7 +136,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 ),
                 timeseries("PCIe", "Bytes over PCIe a second.")
                     .unit(unit::BYTES_A_SECOND)
-                    .from_zero()
+                    .zero_based()
                     .without(without::GPU)
                     .query(
                         &rate(&gpu::GPU_IO).max(&by(attr::NETWORK_IO_DIRECTION)),

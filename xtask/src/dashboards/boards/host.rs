@@ -106,7 +106,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 .without(without::PRESSURE)
                 .query(&pressure(&machine::PRESSURE, Expression::of_host), &pressure_legend()),
             timeseries("Load", "Tasks that could run, averaged over a minute, and processors.")
-                .from_zero()
+                .zero_based()
                 .without(without::MACHINE)
                 .query(
                     &of(&machine::LOAD).is(attr::LOAD_WINDOW, "1m").now().of_host().max(&per_host),
@@ -127,7 +127,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
         [
             stacked("Memory by state", "Memory by what it is in, all chosen hosts added up.")
                 .unit(unit::BYTES)
-                .from_zero()
+                .zero_based()
                 .without(without::MACHINE)
                 .query(
                     &gauge(&machine::MEMORY_USAGE)
@@ -137,7 +137,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 ),
             timeseries("Memory available", "Memory that programs can have without swapping.")
                 .unit(unit::BYTES)
-                .from_zero()
+                .zero_based()
                 .without(without::MACHINE)
                 .query(&gauge(&machine::MEMORY_AVAILABLE).max(&per_host), &named("")),
             bars("File systems", "Share of the space in use.")
@@ -195,7 +195,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
             )
             .unit(unit::OPERATIONS_A_SECOND),
             timeseries("TCP connections", "Connections by state.")
-                .from_zero()
+                .zero_based()
                 .without(without::MACHINE)
                 .query(
                     &gauge(&machine::NETWORK_CONNECTIONS)
@@ -208,13 +208,13 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
         9,
         [
             timeseries("Container processors", "Processors that containers keep busy, and may use.")
-                .from_zero()
+                .zero_based()
                 .without(without::CONTAINER)
                 .query(&of(&machine::CONTAINER_CPU_USAGE).now().of_run().max(&per_host), &named("busy"))
                 .query(&of(&machine::CONTAINER_CPU_LIMIT).now().of_run().max(&per_host), &named("limit")),
             timeseries("Container memory", "Memory of containers, and what they may use.")
                 .unit(unit::BYTES)
-                .from_zero()
+                .zero_based()
                 .without(without::CONTAINER)
                 .query(&of(&machine::CONTAINER_MEMORY_USAGE).now().of_run().max(&per_host), &named("in use"))
                 .query(&of(&machine::CONTAINER_MEMORY_LIMIT).now().of_run().max(&per_host), &named("limit")),
@@ -280,12 +280,12 @@ fn rates(title: &'static str, description: &'static str, row: &'static Metric, k
     let each: Vec<&str> = std::iter::once(attr::HOST_NAME).chain(row.attributes.iter().copied()).collect();
     let legend = by.iter().map(|key| format!("{{{{{}}}}}", label(key))).collect::<Vec<_>>().join(" ");
     timeseries(title, description)
-        .from_zero()
+        .zero_based()
         .without(without::MACHINE)
         .query(&of(row).rate().of_host().max(&each).sum(by), &legend)
 }
 
 fn processes(title: &'static str, description: &'static str, row: &'static Metric) -> Draft {
     let legend = format!("{{{{{}}}}} rank {{{{{}}}}}", label(attr::RUN_ID), label(attr::RANK));
-    timeseries(title, description).from_zero().query(&of(row).rate().of_run().sum(&PROCESS), &legend)
+    timeseries(title, description).zero_based().query(&of(row).rate().of_run().sum(&PROCESS), &legend)
 }

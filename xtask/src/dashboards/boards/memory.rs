@@ -80,13 +80,13 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
         [
             timeseries("Resident memory", "Resident memory by process.")
                 .unit(unit::BYTES)
-                .from_zero()
+                .zero_based()
                 .without(without::STEPS)
                 .query(&gauge(&layer::PROCESS_MEMORY_USAGE).max(&by_rank), &legend("resident"))
                 .link("The run's traces", run_in_jaeger()),
             timeseries("Live bytes", "Bytes allocated and not freed, by process.")
                 .unit(unit::BYTES)
-                .from_zero()
+                .zero_based()
                 .without(without::ALLOCATIONS)
                 .query(&gauge(&layer::MEM_LIVE).max(&by_rank), &legend("live")),
         ],
@@ -101,9 +101,9 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 .query(&growth(&layer::MEM_LIVE).max(&by_rank), &legend("live")),
             timeseries("Allocation rate", "Bytes that a process allocates a second.")
                 .unit(unit::BYTES_A_SECOND)
-                .from_zero()
+                .zero_based()
                 .without(without::ALLOCATIONS)
-                .query(&gauge(&program::ALLOCATION_RATE).max(&by_rank), &legend("allocated")),
+                .query(&allocation_rate(), &legend("allocated")),
         ],
     )
     .row(
@@ -114,7 +114,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 "Bytes that sections allocate themselves a second; the ten largest.",
             )
             .unit(unit::BYTES_A_SECOND)
-            .from_zero()
+            .zero_based()
             .without(without::ALLOCATIONS)
             .query(&of(&layer::SECTION_SELF_ALLOC).rate().of_run().sum(&[attr::PATH]).top(10), &path),
             timeseries(
@@ -131,7 +131,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
         [
             timeseries("Machine and container", "Memory in use, and the limit of the container.")
                 .unit(unit::BYTES)
-                .from_zero()
+                .zero_based()
                 .without(without::MACHINE)
                 .query(
                     &of(&machine::CONTAINER_MEMORY_WORKING_SET).now().of_run().max(&[attr::HOST_NAME]),
@@ -155,7 +155,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 ),
             timeseries("Allocator", "What the allocator has from the system, and what of it is handed out.")
                 .unit(unit::BYTES)
-                .from_zero()
+                .zero_based()
                 .without(without::ALLOCATOR)
                 .query(&gauge(&program::ALLOCATOR_RESERVED).max(&by_allocator), &of_allocator("reserved"))
                 .query(&gauge(&program::ALLOCATOR_LIVE).max(&by_allocator), &of_allocator("handed out")),
@@ -170,7 +170,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
         [
             timeseries("Page faults", "Faults of processes a second; major ones wait for storage.")
                 .unit(unit::OPERATIONS_A_SECOND)
-                .from_zero()
+                .zero_based()
                 .without(without::GAUGES)
                 .query(
                     &of(&machine::PROCESS_FAULTS)
@@ -181,7 +181,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 ),
             timeseries("Swap", "Swap space in use, by host.")
                 .unit(unit::BYTES)
-                .from_zero()
+                .zero_based()
                 .without(without::MACHINE)
                 .query(
                     &of(&machine::PAGING_USAGE)
@@ -216,6 +216,12 @@ fn time_left() -> Expression {
 
 fn killed() -> Expression {
     of(&machine::OOM_KILLS).now().windowed("increase", RANGE).of_host().max(&[attr::HOST_NAME]).sum(&[])
+}
+
+/// The exporter's figure, else what sections say.
+fn allocation_rate() -> Expression {
+    let told = of(&program::ALLOCATION_RATE).now().of_run().max(&PROCESS);
+    told.or(&of(&layer::SECTION_SELF_ALLOC).rate().of_run().sum(&PROCESS))
 }
 
 /// Only the sections of steps: what loaders make others free.

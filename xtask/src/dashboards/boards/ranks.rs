@@ -62,7 +62,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
             [
                 timeseries("Step time by rank", "Median of the last minute's steps.")
                     .unit(unit::SECONDS)
-                    .from_zero()
+                    .zero_based()
                     .without(without::GAUGES)
                     .query(&usual, &legend)
                     .link("The run's traces", run_in_jaeger()),
@@ -71,7 +71,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                     "95th percentile of the last minute's steps; points lead to traces.",
                 )
                 .unit(unit::SECONDS)
-                .from_zero()
+                .zero_based()
                 .without(without::GAUGES)
                 .query(&gauge(&program::STEP_DURATION_P95).max(&by_rank), &legend)
                 .with_exemplars(),
@@ -107,7 +107,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                     "Steps ended",
                     "Steps that each rank has ended; lines that part are ranks that part.",
                 )
-                .from_zero()
+                .zero_based()
                 .without(without::STEPS)
                 .query(&ended(), &legend),
                 bars("Processors by rank", "Processors that each rank's process keeps busy.")

@@ -78,7 +78,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 "Median and 95th percentile of the last minute's steps by rank; points lead to traces.",
             )
             .unit(unit::SECONDS)
-            .from_zero()
+            .zero_based()
             .without(without::GAUGES)
             .query(&usual.max(&by_rank), &legend("median"))
             .query(&slow.max(&by_rank), &legend("p95"))
@@ -89,7 +89,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 "Quantiles of all steps that ended, from the histograms of their durations.",
             )
             .unit(unit::NANOSECONDS)
-            .from_zero()
+            .zero_based()
             .without(without::STEPS)
             .query(&quantile("0.5"), "median")
             .query(&quantile("0.95"), "p95")
@@ -105,11 +105,11 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 "Own time of sections by phase for each step, all threads added up.",
             )
             .unit(unit::NANOSECONDS)
-            .from_zero()
+            .zero_based()
             .without(without::STEPS)
             .query(&by_phase(), &format!("{{{{{}}}}}", label(attr::PHASE))),
             timeseries("Throughput", "Samples a second by rank, over the last minute.")
-                .from_zero()
+                .zero_based()
                 .without(without::SAMPLES)
                 .query(&gauge(&program::SAMPLE_RATE).max(&by_rank), &legend("samples/s")),
         ],
@@ -131,7 +131,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 &legend(&format!("{{{{{}}}}}", label(attr::VALUE_NAME))),
             ),
             timeseries("Steps a second", "Steps that end a second, by rank.")
-                .from_zero()
+                .zero_based()
                 .without(without::STEPS)
                 .query(&ended_steps().sum(&by_rank), &legend("steps/s")),
         ],
@@ -154,7 +154,7 @@ fn steps() -> Expression {
 
 fn quantile(quantile: &str) -> Expression {
     let durations = of(&layer::SECTION_DURATION).is(attr::SECTION_KIND, SectionKind::Step.as_str());
-    durations.rate().of_run().sum(&[]).quantile(quantile)
+    durations.rate().among_runs().sum(&[]).quantile(quantile)
 }
 
 /// Own time a step.
