@@ -4,8 +4,10 @@
 mod alerts;
 mod board;
 mod boards;
+mod column;
 mod findings;
 mod json;
+mod links;
 mod model;
 mod panel;
 mod provisioning;
@@ -13,6 +15,7 @@ mod query;
 mod recording;
 #[cfg(test)]
 mod tests;
+mod unit;
 
 use std::fs;
 

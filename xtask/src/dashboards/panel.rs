@@ -1,36 +1,17 @@
 //! Panels as the boards write them down: a title, a sentence, a unit, what is said where nothing is there, queries. The
 //! looks are the same everywhere and live here.
 
-use std::collections::BTreeMap;
-
+pub(super) use super::column::{has_link, has_texts, has_unit, is_severity, is_wide};
 use super::model::{
-    CellOptions, Color, Custom, DataLink, DataSource, Defaults, FieldConfig, Legend, MappedText, Mapping,
-    Matcher, Options, Override, Panel, Place, Property, Reduce, SortBy, Stacking, Target, Threshold,
-    Thresholds, Tooltip, Transformation,
+    CellOptions, Color, Custom, DataLink, DataSource, Defaults, FieldConfig, Legend, Matcher, Options,
+    Override, Panel, Place, Property, Reduce, SortBy, Stacking, Target, Threshold, Thresholds, Tooltip,
+    Transformation,
 };
 use super::query::Expression;
+pub(super) use super::unit;
 
 /// The source of all figures: whichever the variable names.
 pub(super) const PROMETHEUS: DataSource = DataSource { kind: "prometheus", uid: "${datasource}" };
-
-/// Units, by Grafana's names.
-pub(super) mod unit {
-    pub(in super::super) const SECONDS: &str = "s";
-    pub(in super::super) const NANOSECONDS: &str = "ns";
-    pub(in super::super) const BYTES: &str = "bytes";
-    pub(in super::super) const BYTES_A_SECOND: &str = "Bps";
-    /// Of values from 0 to 1.
-    pub(in super::super) const SHARE: &str = "percentunit";
-    pub(in super::super) const COUNT: &str = "short";
-    pub(in super::super) const OPERATIONS_A_SECOND: &str = "ops";
-    pub(in super::super) const WATTS: &str = "watt";
-    pub(in super::super) const JOULES: &str = "joule";
-    pub(in super::super) const CELSIUS: &str = "celsius";
-    pub(in super::super) const HERTZ: &str = "hertz";
-    pub(in super::super) const SEVERITY: &str = "none";
-    /// Of milliseconds since the epoch.
-    pub(in super::super) const TIME: &str = "dateTimeAsIso";
-}
 
 /// A panel that is being written down; the board gives it its place.
 #[derive(Debug)]
@@ -45,7 +26,6 @@ pub(super) struct Draft {
     color: &'static str,
     targets: Vec<Target>,
     links: Vec<DataLink>,
-    mappings: Vec<Mapping>,
     overrides: Vec<Override>,
     transformations: Vec<Transformation>,
     thresholds: Vec<Threshold>,
@@ -72,7 +52,6 @@ fn draft(kind: &'static str, title: &'static str, description: &'static str, opt
         color: PALETTE,
         targets: Vec::new(),
         links: Vec::new(),
-        mappings: Vec::new(),
         overrides: Vec::new(),
         transformations: Vec::new(),
         thresholds: Vec::new(),
@@ -269,7 +248,6 @@ impl Draft {
                 color: Some(Color { mode: self.color }),
                 custom: self.custom,
                 links: self.links,
-                mappings: self.mappings,
                 max: self.range.1,
                 min: self.range.0,
                 no_value: Some(self.no_value.to_owned()),
@@ -291,49 +269,3 @@ impl Draft {
         }
     }
 }
-
-/// A unit for one column.
-pub(super) fn has_unit(unit: &'static str) -> Property {
-    Property { id: "unit", value: unit.into() }
-}
-
-/// A width in pixels for one column.
-pub(super) fn is_wide(pixels: u32) -> Property {
-    Property { id: "custom.width", value: pixels.into() }
-}
-
-/// Cells of one column in the colours of severities.
-pub(super) fn is_severity() -> Vec<Property> {
-    let steps = serde_json::json!({
-        "mode": "absolute",
-        "steps": [
-            {"color": "blue", "value": null}, {"color": "orange", "value": 10}, {"color": "red", "value": 20}
-        ]
-    });
-    vec![
-        has_unit(unit::SEVERITY),
-        Property { id: "thresholds", value: steps },
-        Property { id: "custom.cellOptions", value: serde_json::json!({"type": "color-background"}) },
-        is_wide(90),
-    ]
-}
-
-/// A link for one column.
-pub(super) fn has_link(title: &'static str, url: &str) -> Property {
-    let link = serde_json::json!([{"targetBlank": true, "title": title, "url": url}]);
-    Property { id: "links", value: link }
-}
-
-/// Texts for the values of one column.
-pub(super) fn has_texts<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Outcome {
-    let options: BTreeMap<String, MappedText> = texts
-        .into_iter()
-        .zip(0..)
-        .map(|((value, text), index)| (value.to_owned(), MappedText { index, text: text.to_owned() }))
-        .collect();
-    let mapping = Mapping { options, kind: "value" };
-    let value = serde_json::to_value([mapping]).map_err(|error| format!("failed to write texts: {error}"))?;
-    Ok(Property { id: "mappings", value })
-}
-
-type Outcome = crate::Outcome<Property>;
