@@ -3,9 +3,11 @@
 
 mod ahead;
 mod budgets;
+mod dashboards;
 mod docs;
 mod frameworks;
 mod fuzz;
+mod grafana;
 mod lint;
 mod otel;
 mod page;
@@ -26,7 +28,8 @@ cargo xtask TASK
   sizes             lines of source and of tests by crate, the largest files, words of documentation
   budgets           third-party crates a package, forbidden crates, directions between our crates
   fuzz [--seconds N]  every fuzz target, together for so long
-  docs [--check]    write the generated documents, or say which are out of date";
+  docs [--check]    write the generated documents, or say which are out of date
+  dashboards [--check]  the same of the files for Grafana and Prometheus";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
         },
         Some((&"docs", [])) => docs::write(),
         Some((&"docs", ["--check"])) => docs::check(),
+        Some((&"dashboards", [])) => dashboards::write(),
+        Some((&"dashboards", ["--check"])) => dashboards::check(),
         _ => Err(format!("unknown task\n\n{USAGE}")),
     };
     match outcome {

@@ -23,10 +23,12 @@ Examples:
   stepscope analyze profiles --format json         for programs
   stepscope analyze --format html --output a.html  a page with plots, for a browser
   stepscope analyze --format md --output run.md    for a comment on a pull request
+  stepscope analyze --format grafana > a.json      a dashboard with its data inside
   stepscope analyze --format csv --output run      tables for a spreadsheet, into the folder run
   stepscope analyze rank0.jsonl rank1.jsonl        one file a rank, one report
   zstdcat traces.zst | stepscope analyze -         from standard input
   stepscope analyze --fail-on 20 profiles          exit code 1 if a finding has severity >= 20
+  stepscope analyze --push profiles                findings to a collector, for Grafana
   stepscope analyze --partial a.part a/            the heavy half, on any machine;
   stepscope merge a.part b.part                    the other half, anywhere
   stepscope analyze --list-rules                   what is looked for; docs/rules.md at length
@@ -80,6 +82,8 @@ Examples:
                                                      any program with an OpenTelemetry SDK
   stepscope record --output report.txt -- ./train    the program's output stays apart from the report
   stepscope record --fail-on 20 -- ./train           exit code 1 if a finding has severity >= 20
+
+Where OTEL_EXPORTER_OTLP_ENDPOINT is set, the findings are pushed there at the end.
 
 While the program runs, spans and metrics are taken on a free port of the loopback interface, by
 OTLP over HTTP (protobuf, JSON) and gRPC alike; OTEL_EXPORTER_OTLP_ENDPOINT names it. Settings of
@@ -201,7 +205,7 @@ pub(crate) enum Command {
 }
 
 /// Where and how the result is written.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct OutputArgs {
     /// How the report is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -218,9 +222,23 @@ pub(crate) struct OutputArgs {
     /// Exit with code 1 if a finding is at least this severe (0 to 100), or no step could be judged
     #[arg(long, value_name = "SEVERITY", value_parser = severity)]
     pub(crate) fail_on: Option<f64>,
+    /// Send findings and figures to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names
+    #[arg(long)]
+    pub(crate) push: bool,
+    /// Does so where that variable is set, and goes on where it fails.
+    #[arg(skip)]
+    pub(crate) pushes_where_configured: bool,
     /// Write a partial analysis to this file instead of a report
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "format", "fail_on", "run", "config"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "format", "fail_on", "run", "config", "push"])]
     pub(crate) partial: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Whether nothing but pushing was asked for.
+    #[must_use]
+    pub(crate) const fn pushes_alone(&self) -> bool {
+        self.push && self.output.is_none() && self.fail_on.is_none() && matches!(self.format, Format::Text)
+    }
 }
 
 /// Arguments of `analyze`.
@@ -459,6 +477,8 @@ pub(crate) enum Format {
     Csv,
     /// One page for a browser, with plots and tables, that works offline
     Html,
+    /// One dashboard with its data inside, to import into Grafana
+    Grafana,
 }
 
 impl Format {
@@ -471,6 +491,7 @@ impl Format {
             Self::Md => "md",
             Self::Csv => "csv",
             Self::Html => "html",
+            Self::Grafana => "grafana",
         }
     }
 }

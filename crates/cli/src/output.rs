@@ -11,6 +11,7 @@ use stepscope_analyze::{Partial, Summary};
 use stepscope_model::ReadOutcome;
 
 use crate::args::{Format, Global, OutputArgs};
+use crate::command::push;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::{exit, heap};
@@ -60,6 +61,7 @@ pub(crate) fn report(
     if !found {
         return Err(CliError::Input("the input holds no spans, so there is nothing to analyse".into()));
     }
+    pushed(&report, args, global)?;
     if args.fail_on.is_some() && report.summary.mode.is_none() && report.findings.is_empty() {
         note(
             global,
@@ -68,6 +70,21 @@ pub(crate) fn report(
         return Ok(exit::FINDINGS);
     }
     Ok(code(&report, args.fail_on))
+}
+
+/// Pushes the report where that is wanted. That it fails changes the exit code only where nothing else was asked for.
+fn pushed(report: &Report, args: &OutputArgs, global: Global) -> Result<(), CliError> {
+    let is_wanted = args.push || (args.pushes_where_configured && push::is_configured(&push::variable));
+    if !is_wanted {
+        return Ok(());
+    }
+    match push::push(report, args.output.as_deref(), &push::variable) {
+        Ok(said) => note(global, &said),
+        Err(why) if args.pushes_alone() => return Err(CliError::Unwritable(why)),
+        Err(why) if args.push => drop(writeln!(std::io::stderr(), "stepscope: {why}")),
+        Err(why) => note(global, &format!("stepscope: {why}")),
+    }
+    Ok(())
 }
 
 /// The renderer of a format; an error where it makes a folder and none is named. To be asked before the work begins.

@@ -273,7 +273,27 @@ attributes! {
     ALERT_RULE = "stepscope.alert.rule", Str, "", Point, Contract, [];
     /// How severe an alert is: `warning`, `critical`.
     ALERT_SEVERITY = "stepscope.alert.severity", Str, "", Point, Contract, [];
+    /// The rule that has found something, as `stepscope explain` names it.
+    FINDING_RULE = "stepscope.finding.rule", Str, "", Point, Contract, [];
+    /// Where a report was written to.
+    REPORT_PATH = "stepscope.report.path", Str, "", Point, Contract, [];
+
+    /// Identity of a finding, the same whenever its run is analysed: run, attempt, rule, and what it is about.
+    FINDING_ID = "stepscope.finding.id", Str, "", Record, Contract, [];
+    /// What the finding is about, as the report's `type`: `compute`, `memory`, `data_loading` and others.
+    FINDING_TYPE = "stepscope.finding.type", Str, "", Record, Contract, [];
+    /// How severe the finding is, 0 to 100.
+    FINDING_SEVERITY = "stepscope.finding.severity", Double, "", Record, Contract, [];
+    /// What to do about the finding.
+    FINDING_ADVICE = "stepscope.finding.recommendation", Str, "", Record, Contract, [];
+    /// What acting on the finding can gain at most, as a share of the step time.
+    FINDING_GAIN = "stepscope.finding.gain.share", Double, "1", Record, Contract, [];
+    /// Prefix of the figures that led to the finding: `stepscope.finding.evidence.share`. The end of a key is its unit.
+    FINDING_EVIDENCE_PREFIX = "stepscope.finding.evidence.", Str, "", Record, Contract, [];
 }
+
+/// `event_name` of the log record of a finding.
+pub const FINDING_EVENT: &str = "stepscope.finding";
 
 /// The row of `key`, found by its own name or one of its aliases.
 #[must_use]

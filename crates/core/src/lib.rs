@@ -1,7 +1,7 @@
-//! The contract of stepscope, imported by both ends: the vocabulary (every attribute and metric name with
-//! its type, unit, stability, documentation and foreign aliases), phases, section kinds, levels, loss
-//! reasons, names of settings, identities, call paths, and the mergeable distribution. No clock, no I/O, no dependencies, and
-//! nothing that knows how spans are recorded, moved or analysed.
+//! The contract of stepscope, imported by both ends: the vocabulary (every attribute and metric name with its type, unit,
+//! stability, documentation and foreign aliases), phases, section kinds, levels, loss reasons, names of settings,
+//! identities, call paths, the mergeable distribution, Prometheus' names of the metrics. No clock, no I/O, no
+//! dependencies, and nothing that knows how spans are recorded, moved or analysed.
 
 pub mod attr;
 pub mod distribution;
@@ -13,6 +13,7 @@ pub mod loss;
 pub mod metric;
 pub mod path;
 pub mod phase;
+pub mod prometheus;
 pub mod setting;
 pub mod vocabulary;
 

@@ -1,6 +1,7 @@
 //! Every metric that stepscope writes, once: here those of sections, which the layer publishes beside spans, and in
-//! [`host`], [`device`] and [`program`] those of the exporter; what others call these is in [`foreign`]. The sums of a section
-//! leave as integers, cumulative per (process instance, path): the latest point wins, so retries and crashes do no harm.
+//! [`host`], [`device`] and [`program`] those of the exporter, in [`run`] those about runs as wholes; what others call these is in
+//! [`foreign`]. The sums of a section leave as integers, cumulative per (process instance, path): the latest point wins, so
+//! retries and crashes do no harm.
 
 use crate::attr;
 use crate::vocabulary::{Instrument, Metric, Tier, stability};
@@ -47,10 +48,11 @@ pub mod device;
 pub mod foreign;
 pub mod host;
 pub mod program;
+pub mod run;
 
-/// Every metric: those of [`TABLE`], which the layer writes and readers know, and those of the exporter.
+/// Every metric: those of [`TABLE`], which the layer writes and readers know, those of the exporter, and those about runs.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    TABLE.iter().chain(exported())
+    TABLE.iter().chain(exported()).chain(run::TABLE)
 }
 
 /// The metrics of the exporter.
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_the_exporter_reads_has_a_source_and_declared_attributes() {
-        for row in exported() {
+        for row in exported().chain(run::TABLE) {
             assert!(!row.source.is_empty() && row.tier != Tier::Layer, "{}", row.name);
             assert!(row.instrument != Instrument::Histogram, "{}: the exporter has none", row.name);
             for key in row.attributes {

@@ -42,6 +42,8 @@ pub enum Place {
     Wait,
     /// On a metric's points.
     Point,
+    /// On the log record of a finding.
+    Record,
 }
 
 impl Place {
@@ -54,6 +56,7 @@ impl Place {
             Self::Span => "span",
             Self::Wait => "waiting span",
             Self::Point => "metric point",
+            Self::Record => "log record",
         }
     }
 }
@@ -123,8 +126,8 @@ impl Instrument {
     }
 }
 
-/// How often a metric is read, by what that costs. All but the first are the exporter's; its interval is that of
-/// [`Tier::Pass`], and the others keep their distance from it.
+/// How often a metric is read, by what that costs. All but the first and the last are the exporter's; its interval is
+/// that of [`Tier::Pass`], and the others keep their distance from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
     /// With what the layer publishes: every ten seconds and at the end of epochs and runs.
@@ -135,6 +138,8 @@ pub enum Tier {
     Pass,
     /// Once in ten passes.
     Slow,
+    /// When a report is pushed.
+    Once,
 }
 
 impl Tier {
@@ -146,6 +151,7 @@ impl Tier {
             Self::Fast => "100 ms",
             Self::Pass => "1 s",
             Self::Slow => "10 s",
+            Self::Once => "report",
         }
     }
 }

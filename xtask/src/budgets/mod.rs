@@ -76,7 +76,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("stepscope-stack-tests", &["stepscope-core", "stepscope-testkit", "stepscope-server"]),
-    ("xtask", &["stepscope-core"]),
+    ("xtask", &["stepscope-core", "stepscope-metrics"]),
 ];
 
 /// Crates, by the beginning of their names, that a training program must not have to compile.

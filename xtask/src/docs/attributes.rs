@@ -12,12 +12,13 @@ use stepscope_core::{
     attr, metric,
 };
 
-const PLACES: [(Place, &str); 5] = [
+const PLACES: [(Place, &str); 6] = [
     (Place::Resource, "On the resource"),
     (Place::Root, "On the root span of a trace"),
     (Place::Span, "On any span"),
     (Place::Wait, "On the span that waited for a batch"),
     (Place::Point, "On metric points"),
+    (Place::Record, "On the log record of a finding"),
 ];
 
 /// The document.

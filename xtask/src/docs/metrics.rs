@@ -1,4 +1,4 @@
-//! `docs/metrics.md`: what is written by hand, then the table of the exporter's metrics.
+//! `docs/metrics.md`: what is written by hand, then the tables of the exporter's metrics and of those about runs.
 
 use super::attributes::{code, table};
 use crate::Outcome;
@@ -11,10 +11,11 @@ use stepscope_core::vocabulary::{Metric, Stability};
 const MARK: &str =
     "<!-- Generated from crates/core/src/metric by `cargo xtask docs`: edit the tables there. -->\n";
 
-const GROUPS: [(&str, &[Metric]); 3] = [
+const GROUPS: [(&str, &[Metric]); 4] = [
     ("Machine, process and container", metric::host::TABLE),
     ("Devices", metric::device::TABLE),
     ("Program and exporter", metric::program::TABLE),
+    ("Runs and findings", metric::run::TABLE),
 ];
 
 /// The document: the part above the mark as it is, and what the tables say.
@@ -72,9 +73,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_of_the_exporter_is_in_the_document() {
+    fn every_metric_of_the_exporter_and_of_runs_is_in_the_document() {
         let text = tables();
-        for row in metric::exported() {
+        for row in metric::exported().chain(metric::run::TABLE) {
             assert!(text.contains(&format!("\n| `{}` |", row.name)), "{}", row.name);
         }
     }

@@ -55,7 +55,7 @@ pub(crate) fn check() -> Outcome {
 }
 
 /// The first line that differs, of both texts.
-fn difference(committed: &str, current: &str) -> Option<String> {
+pub(crate) fn difference(committed: &str, current: &str) -> Option<String> {
     if committed == current {
         return None;
     }

@@ -9,6 +9,7 @@ mod sources;
 mod text;
 
 use crate::Outcome;
+use crate::dashboards;
 pub(crate) use sizes::print as print_sizes;
 
 use crate::process::{cargo, run as run_command, succeeds};
@@ -23,6 +24,7 @@ struct Check {
 const CHECKS: &[Check] = &[
     Check { name: "sources", run: sources::check },
     Check { name: "format", run: format::check },
+    Check { name: "dashboards", run: dashboards::check },
     Check { name: "clippy", run: clippy },
     Check { name: "features", run: features },
     Check { name: "rustdoc", run: rustdoc },

@@ -2,7 +2,7 @@
 
 use super::programs::{self, debug_program, judged_by_times, python, release_program, target_directory};
 use crate::process::{cargo, command, root, run as run_command, succeeds};
-use crate::{Outcome, budgets, docs, frameworks, fuzz, lint, otel, page};
+use crate::{Outcome, budgets, docs, frameworks, fuzz, grafana, lint, otel, page};
 
 /// Whether every change runs it, or only those that touch what it looks at, and releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,7 @@ pub(super) const STAGES: &[Stage] = &[
     ),
     stage("fuzz", "fuzz targets, a minute of a processor", Length::Long, &[], fuzz_shortly),
     stage("perfetto", "converted traces in Perfetto's trace processor", Length::Long, &["release"], perfetto),
+    stage("grafana", "boards by Grafana's types, rules by promtool", Length::Long, &["release"], boards),
     stage("page", "the whole report page in a real browser", Length::Long, &["release"], page_in_browser),
     stage("foreign", "builds the collector, Jaeger and a program with burn", Length::Build, &[], foreign),
     stage("stack", "with the real collector and Jaeger", Length::Long, &["release", "foreign"], stack),
@@ -84,7 +85,7 @@ pub(super) const STAGES: &[Stage] = &[
 pub(super) const ALONE: [&str; 5] = ["smoke", "foreign", "bench", "timed", "frameworks"];
 
 fn lint_shortly() -> Outcome {
-    lint::run(&["sources", "format", "clippy"])
+    lint::run(&["sources", "format", "dashboards", "clippy"])
 }
 
 fn features() -> Outcome {
@@ -158,6 +159,10 @@ fn perfetto() -> Outcome {
     let mut test = command(python, &["tests/perfetto/test_perfetto.py"]);
     test.env("STEPSCOPE_BIN", release_program()?);
     run_command(test)
+}
+
+fn boards() -> Outcome {
+    grafana::check(&target_directory()?, &release_program()?)
 }
 
 /// The page of a real run, and that of a hundred thousand steps.

@@ -2,6 +2,7 @@
 //! file and its line here. Renderers see a [`Report`] and nothing else.
 
 mod csv;
+mod grafana;
 mod html;
 mod json;
 mod md;
@@ -14,7 +15,7 @@ pub use text::{explanation, rule_list};
 
 /// Every format.
 pub const RENDERERS: &[Renderer] =
-    &[text::RENDERER, json::RENDERER, md::RENDERER, csv::RENDERER, html::RENDERER];
+    &[text::RENDERER, json::RENDERER, md::RENDERER, csv::RENDERER, html::RENDERER, grafana::RENDERER];
 
 /// How to render.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,6 +1,7 @@
 //! Formats beside text and JSON: what they say is what the JSON report says, whatever names hold.
 
 mod csv;
+mod grafana;
 mod html;
 mod md;
 

@@ -10,4 +10,5 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod merge;
 pub(crate) mod monitor;
+pub(crate) mod push;
 pub(crate) mod record;

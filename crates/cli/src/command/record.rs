@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use stepscope_analyze::report::units;
 use stepscope_server::Counts;
 
-use crate::args::{Global, RecordArgs};
+use crate::args::{Global, OutputArgs, RecordArgs};
 use crate::child::{self, Out};
 use crate::command::analyze;
 use crate::error::CliError;
@@ -34,7 +34,8 @@ pub(crate) fn run(args: &RecordArgs, global: Global) -> Result<u8, CliError> {
         Err(CliError::Input(nothing_came(&ran.counts)))
     } else {
         let mut analysis = Analysis::new(global);
-        analysis.read(&folder).and_then(|()| analyze::conclude(analysis, &args.output, &config, global))
+        let output = OutputArgs { pushes_where_configured: true, ..args.output.clone() };
+        analysis.read(&folder).and_then(|()| analyze::conclude(analysis, &output, &config, global))
     };
     match reported {
         Err(error) if code != exit::FINE => {

@@ -17,4 +17,5 @@ mod monitor;
 mod partial;
 mod pipes;
 mod program;
+mod push;
 mod record;

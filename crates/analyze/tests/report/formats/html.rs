@@ -319,7 +319,7 @@ impl Noise {
 }
 
 /// A run of 131,072 steps, two in a point, whose times and memory scatter.
-fn long() -> Summary {
+pub(super) fn long() -> Summary {
     let mut summary = full();
     let mut noise = Noise(1);
     let points = &mut summary.series[0].points;
