@@ -74,7 +74,7 @@ fn a_program_that_tells_of_a_long_section_and_of_no_step_is_an_alert_until_it_te
         }))
         .start()
         .unwrap();
-    let mut firing = |longest_s: &[(&str, f64)], overdue| {
+    let firing = |longest_s: &[(&str, f64)], overdue| {
         let mut program = tells.lock().unwrap();
         program.longest_s = longest_s.iter().map(|(path, seconds)| ((*path).into(), *seconds)).collect();
         program.steps.overdue = overdue;

@@ -182,7 +182,7 @@ mod tests {
         write("pod/abcdef01/memory.limit_in_bytes", "9000\n");
         write("pod/memory.limit_in_bytes", "5000\n");
         let notes = std::sync::Arc::default();
-        let mut sampler = Sampler::with_notes(folder.path(), 1, Some(&group), &notes);
+        let mut sampler = Sampler::with_notes(folder.path(), 1, true, Some(&group), &notes);
         let container = sampler.pass().container.unwrap();
         assert_eq!((container.memory_bytes, container.memory_limit_bytes), (Some(1_000), Some(5_000)));
         assert!(!sampler.container_ended());
