@@ -79,13 +79,18 @@ fn with_a_run(label: &str) -> TempFolder {
     folder
 }
 
+/// Attributes by name.
+type Attributes = BTreeMap<String, String>;
+/// A point: its attributes, and its value.
+type Point = (Attributes, f64);
+
 /// Points by metric, each with its attributes and its value; and the attributes of the resource.
 #[derive(Default)]
 struct Points {
-    resource: BTreeMap<String, String>,
+    resource: Attributes,
     metric: String,
-    waiting: BTreeMap<String, String>,
-    all: BTreeMap<String, Vec<(BTreeMap<String, String>, f64)>>,
+    waiting: Attributes,
+    all: BTreeMap<String, Vec<Point>>,
 }
 
 fn text(value: Attribute<'_>) -> String {
@@ -155,7 +160,7 @@ fn what_arrives_is_what_the_report_says() {
     }
     let severities = of("stepscope.finding.severity");
     for row in found {
-        let is_it = |(labels, severity): &(BTreeMap<String, String>, f64)| {
+        let is_it = |(labels, severity): &Point| {
             let same = |key: &str, label: &str| labels.get(label).map(String::as_str) == row[key].as_str();
             same("rule", "stepscope.finding.rule")
                 && same("section", "stepscope.path")

@@ -237,6 +237,7 @@ impl Field {
                 b"end_time_unix_nano" => Self::EndTimeUnixNano,
                 b"droppedEventsCount" => Self::DroppedEventsCount,
                 b"rejectedDataPoints" => Self::Rejected,
+                b"rejectedLogRecords" => Self::Rejected,
                 _ => Self::Unknown,
             },
             19 => match key {
@@ -248,6 +249,7 @@ impl Field {
                 b"dropped_events_count" => Self::DroppedEventsCount,
                 b"exponentialHistogram" => Self::ExponentialHistogram,
                 b"rejected_data_points" => Self::Rejected,
+                b"rejected_log_records" => Self::Rejected,
                 _ => Self::Unknown,
             },
             21 => match key {

@@ -68,6 +68,8 @@ mod tests {
         for text in [
             r#"{"partialSuccess":{"rejectedSpans":"7","errorMessage":"full \u2014 \"no\""}}"#,
             r#"{"partialSuccess":{"errorMessage":"full — \"no\"","later":[1,{}],"rejectedDataPoints":7}}"#,
+            r#"{"partialSuccess":{"rejectedLogRecords":7,"errorMessage":"full — \"no\""}}"#,
+            r#"{"partial_success":{"rejected_log_records":"7","error_message":"full — \"no\""}}"#,
         ] {
             assert_eq!(decoded(text), Some((7, "full — \"no\"".to_owned())), "{text}");
         }

@@ -35,7 +35,7 @@ fn figures_are_those_of_the_json_report() {
         ("Step time, p95", &json["summary"]["step_time"]["p95"]),
         ("Input", &json["summary"]["input"]["share"]),
     ] {
-        assert_eq!(column(&board, title, title), [value.clone()], "{title}");
+        assert_eq!(column(&board, title, title), std::slice::from_ref(value), "{title}");
     }
     assert_eq!(
         column(&board, "Findings", "Severity"),

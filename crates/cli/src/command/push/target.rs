@@ -76,7 +76,9 @@ impl Target {
             Some(own) => own,
             None => {
                 let base = variable(ENDPOINT).unwrap_or_else(|| DEFAULT.to_owned());
-                format!("{}{}", base.trim_end_matches('/'), signal.path())
+                // One without a host stays as it is, and is told below.
+                let base = if base.ends_with("://") { &base } else { base.trim_end_matches('/') };
+                format!("{base}{}", signal.path())
             }
         };
         if either("PROTOCOL").as_deref() == Some("grpc") {
