@@ -125,7 +125,8 @@ fn host(summary: &Summary) -> &HostFigures {
 /// Each stretch is within 5 points of what was planned for its half.
 fn assert_planned(host: &HostFigures) {
     assert!(host.stretches.len() >= 20, "{:?}", host.stretches.len());
-    let expected: [(&str, f64, fn(Load) -> f64); 4] = [
+    type Planned = (&'static str, f64, fn(Load) -> f64);
+    let expected: [Planned; 4] = [
         ("cpu_busy_share", 0.05, |load| load.user),
         ("cpu_iowait_share", 0.05, |load| load.iowait),
         ("memory_used_share", 0.05, |load| load.memory / TOTAL),
