@@ -154,8 +154,10 @@ fn memory_by(
     if let Some(own) = at.one(host::CONTAINER_MEMORY_LIMIT, when)
         && limit.is_none_or(|limit| own <= limit)
     {
-        let used = used(host::CONTAINER_MEMORY_WORKING_SET).or_else(|| used(host::CONTAINER_MEMORY_USAGE));
-        return Some((used?, own));
+        let all = used(host::CONTAINER_MEMORY_WORKING_SET).or_else(|| used(host::CONTAINER_MEMORY_USAGE));
+        // What a process of it holds is no more than what it uses, and may be newer.
+        let resident = used(row::PROCESS_MEMORY_USAGE.name).unwrap_or(0.0).min(own);
+        return Some((all?.max(resident), own));
     }
     let limit = limit?;
     let in_use = |one: &Reading<'_>| one.is(attr::MEMORY_STATE, "used");

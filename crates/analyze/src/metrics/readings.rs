@@ -9,7 +9,7 @@ use crate::metrics::series::Series;
 use crate::metrics::track::{Track, Window};
 
 /// One series of a source.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Reading<'a> {
     pub(crate) row: &'static Metric,
     labels: &'a str,

@@ -103,6 +103,9 @@ pub(crate) fn machines<'a>(
             let (container, own): (Vec<_>, Vec<_>) =
                 told.readings.into_iter().partition(|one| is_of_container(one.row.name));
             if !container.is_empty() && !is_container_told {
+                // What is resident is in the container as well, and is read more often.
+                let resident = own.iter().filter(|one| one.row.name == row::PROCESS_MEMORY_USAGE.name);
+                machine.readings.extend(resident.cloned());
                 machine.readings.extend(container);
                 is_container_told = true;
             }

@@ -125,7 +125,8 @@ fn host(summary: &Summary) -> &HostFigures {
 /// Each stretch is within 5 points of what was planned for its half.
 fn assert_planned(host: &HostFigures) {
     assert!(host.stretches.len() >= 20, "{:?}", host.stretches.len());
-    let expected: [(&str, f64, fn(Load) -> f64); 4] = [
+    type Planned = (&'static str, f64, fn(Load) -> f64);
+    let expected: [Planned; 4] = [
         ("cpu_busy_share", 0.05, |load| load.user),
         ("cpu_iowait_share", 0.05, |load| load.iowait),
         ("memory_used_share", 0.05, |load| load.memory / TOTAL),
@@ -386,4 +387,23 @@ fn gauges_of_any_name_are_told_beside() {
     let [gauge] = host(&summary).gauges.as_slice() else { panic!("one gauge") };
     assert_eq!(gauge.about.as_deref(), Some("queue.depth{queue=train}"));
     assert_eq!((gauge.min, gauge.mean, gauge.max), (Some(2.0), Some(4.0), Some(6.0)));
+}
+
+#[test]
+fn resident_memory_tells_of_a_container_that_is_seldom_read() {
+    let own = [("service.instance.id", "i-0"), ("stepscope.run.id", "run"), ("host.name", "host-a")];
+    let of = |second: u64| {
+        let now = BEGIN + second * S;
+        let resident = 1.0 + 0.1 * second as f64;
+        let points = [
+            Point::gauge("stepscope.container.memory.limit", "By", &[], now, 8.0 * GIB),
+            // Read at the beginning, and said again since.
+            Point::gauge("container.memory.working_set", "By", &[], now, 1.5 * GIB),
+            Point::gauge("process.memory.physical_usage", "By", &[], now, resident * GIB),
+        ];
+        message(Format::Proto, &own, &points)
+    };
+    let summary = read(steps(), &(0..=60).map(of).collect::<Vec<_>>(), Format::Proto).finish(None);
+    let used = row(host(&summary), "memory_used_share");
+    assert_eq!((used.min, used.max), (Some(0.1875), Some(0.875)), "1.5 and 7 of 8 GiB");
 }
