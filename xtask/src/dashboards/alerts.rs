@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use stepscope_core::vocabulary::Metric;
 use stepscope_core::{attr, metric, prometheus};
-use stepscope_metrics::alerts::{Measure, RULES, Rule, Severity};
+use stepscope_metrics::alerts::{Measure, PROGRAM_RULES, RULES, Rule, Severity};
 
 use super::findings::Rules;
 use super::query::{INSTANCE, JOB, label};
@@ -15,11 +15,13 @@ use crate::Outcome;
 
 /// Which rule of the analyzer explains what an alert is about.
 const EXPLAINED: &[(&str, &str)] = &[
-    ("cpu", "host_bound"),
-    ("container_memory", "memory_growth"),
-    ("host_memory", "memory_growth"),
-    ("disk", "io_stalls"),
-    ("gpu_memory", "memory_growth"),
+    ("cpu", "cpu_saturated"),
+    ("container_memory", "host_memory"),
+    ("host_memory", "host_memory"),
+    ("disk", "disk_full"),
+    ("gpu_memory", "gpu_memory"),
+    ("section", "slow_section"),
+    ("no_step", "step_jitter"),
 ];
 /// Findings from this severity on are alerts.
 const SEVERE: f64 = 20.0;
@@ -60,7 +62,7 @@ const VALUE: &str = "VALUE";
 
 /// All alerts.
 pub(super) fn all(rules: &Rules) -> Outcome<Vec<Alert>> {
-    let mut alerts = RULES.iter().map(|rule| from_table(rule, rules)).collect::<Outcome<Vec<_>>>()?;
+    let mut alerts = RULES.iter().chain(PROGRAM_RULES).map(|rule| from_table(rule, rules)).collect::<Outcome<Vec<_>>>()?;
     alerts.push(of_findings());
     Ok(alerts)
 }
