@@ -11,6 +11,7 @@ mod evaluated;
 mod family;
 mod figures;
 mod figures_of_programs;
+mod golden;
 mod hostile;
 mod kill_costs;
 mod killed;

@@ -118,7 +118,7 @@ fn release() -> Outcome {
 }
 
 /// Modules of the end-to-end tests that every change runs.
-const EVERY_CHANGE: [&str; 3] = ["disturbed::", "figures::", "killed::"];
+const EVERY_CHANGE: [&str; 4] = ["disturbed::", "figures::", "golden::", "killed::"];
 
 fn end_to_end() -> Outcome {
     programs::build()?;
