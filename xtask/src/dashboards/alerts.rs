@@ -62,7 +62,8 @@ const VALUE: &str = "VALUE";
 
 /// All alerts.
 pub(super) fn all(rules: &Rules) -> Outcome<Vec<Alert>> {
-    let mut alerts = RULES.iter().chain(PROGRAM_RULES).map(|rule| from_table(rule, rules)).collect::<Outcome<Vec<_>>>()?;
+    let mut alerts =
+        RULES.iter().chain(PROGRAM_RULES).map(|rule| from_table(rule, rules)).collect::<Outcome<Vec<_>>>()?;
     alerts.push(of_findings());
     Ok(alerts)
 }
