@@ -464,7 +464,10 @@ fn a_field_takes_the_place_of_nothing_that_the_layer_says() {
         ..SectionRecord::default()
     };
     let mut of_programs = Vec::new();
-    for row in attr::TABLE.iter().filter(|row| !["resource", "metric point"].contains(&row.place.as_str())) {
+    for row in attr::TABLE
+        .iter()
+        .filter(|row| !["resource", "metric point", "log record"].contains(&row.place.as_str()))
+    {
         // Whether it has something to say or not.
         let own = [Attached::Own(row.key, 6)];
         let by_entries = own.get(..usize::from(OF_ENTRIES.contains(&row.key))).unwrap();
