@@ -137,7 +137,10 @@ fn run(
 ) -> Result<Option<Recorded>, String> {
     let folder = folder.map_or_else(new_folder, Ok)?;
     let profiles = folder.join("profiles");
-    let printed = output(program(&profiles)?.env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint()))?;
+    let mut program = program(&profiles)?;
+    // Gauges go to the directory as often as they are read, and to the collector as the sums do: no report is the other's.
+    program.env("OTEL_METRICS_EXPORTER", "none").env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint());
+    let printed = output(&mut program)?;
     // The directory has the figures of the very end, which what was sent cannot have.
     let losses = &parse(&report_text(&[&profiles])?)?["losses"];
     let spans = stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"")?;
