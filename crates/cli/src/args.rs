@@ -134,7 +134,7 @@ Examples:
   stepscope demo                                 a healthy run
   stepscope demo --slow preprocessing            the training thread prepares its data too slowly
   stepscope demo --slow loader                   the loader cannot keep up
-  stepscope demo --busy-loaders                  loaders always at work, but hidden: no finding
+  stepscope demo --busy-loaders                  loaders always at work, but hidden: not input bound
   stepscope demo --leak                          every step keeps some memory for ever
 
 The model is a small convolutional network on 1,797 real handwritten digits. It is instrumented
