@@ -176,9 +176,9 @@ fn a_bound_keeps_what_matters_and_counts_the_rest() {
         // The oldest files go first, but for those of the first steps. The slow steps are there, whole, and so are
         // a few others of the steps that went; whichever, since all steps of this program are about as long.
         assert!(slow.iter().all(|number| steps.get(number) == Some(&true)), "{steps:?}");
-        // The last ones are all there. (Which of them are whole is a matter of time: on a machine that is busy then, all may
-        // take half as long again as the usual one before.)
-        assert!((first + 29_800..first + 29_900).all(|number| steps.contains_key(&number)), "{steps:?}");
+        // The last ones are all there. (Which of them are whole, and so how many there is room for, is a matter of time: on a
+        // machine that is busy then, all may take half as long again as the usual one before.)
+        assert!((first + 29_950..first + 30_000).all(|number| steps.contains_key(&number)), "{steps:?}");
         assert!(steps.range(first + 20_000..).any(|(_, &is_whole)| !is_whole), "{steps:?}");
         let left: Vec<bool> =
             steps.range(first + 5_000..first + 10_000).map(|(_, &is_whole)| is_whole).collect();
