@@ -11,6 +11,7 @@ mod environment;
 mod error;
 mod exit;
 mod fold;
+mod headers;
 mod heap;
 mod input;
 mod misfit;

@@ -41,13 +41,17 @@ const MACHINES: &[&str] = &[
     device::HW_ENERGY,
 ];
 
-/// What is looked at of processes and of the containers around them.
+/// What is looked at of processes.
 const PROCESSES: &[&str] = &[
     row::PROCESS_MEMORY_USAGE.name,
     host::PROCESS_CPU_TIME,
     host::PROCESS_CPU_UTILIZATION,
     host::PROCESS_FAULTS,
     host::PROCESS_DISK_IO,
+];
+
+/// What is looked at of the containers around them.
+pub(super) const CONTAINERS: &[&str] = &[
     host::CONTAINER_CPU_LIMIT,
     host::CONTAINER_CPU_THROTTLED,
     host::CONTAINER_MEMORY_USAGE,
@@ -71,7 +75,7 @@ impl Metrics {
         let name = measured.name.as_ref();
         let sources = if MACHINES.contains(&name) {
             &mut self.machines
-        } else if PROCESSES.contains(&name) {
+        } else if PROCESSES.contains(&name) || CONTAINERS.contains(&name) {
             &mut self.processes
         } else if metric::all().all(|row| row.name != name) {
             &mut self.gauges

@@ -4,9 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use stepscope_core::metric::{host, row};
+use stepscope_core::metric::row;
 use stepscope_model::Resource;
 
+use crate::metrics::observe::CONTAINERS;
 use crate::metrics::readings::Reading;
 use crate::metrics::series::Series;
 use crate::metrics::track::{Track, Window};
@@ -101,7 +102,7 @@ pub(crate) fn machines<'a>(
             let mut told = Machine::default();
             chosen(&own, window, |_| false, &mut told);
             let (container, own): (Vec<_>, Vec<_>) =
-                told.readings.into_iter().partition(|one| is_of_container(one.row.name));
+                told.readings.into_iter().partition(|one| CONTAINERS.contains(&one.row.name));
             if !container.is_empty() && !is_container_told {
                 // What is resident is in the container as well, and is read more often.
                 let resident = own.iter().filter(|one| one.row.name == row::PROCESS_MEMORY_USAGE.name);
@@ -144,18 +145,6 @@ pub(crate) fn machines<'a>(
         let named = names.into_iter().filter(|name| !name.is_empty()).map(str::to_owned);
         Some(NotJoined::OtherHosts { hosts: named.collect() })
     })
-}
-
-fn is_of_container(name: &str) -> bool {
-    const CONTAINER: [&str; 6] = [
-        host::CONTAINER_CPU_LIMIT,
-        host::CONTAINER_CPU_THROTTLED,
-        host::CONTAINER_MEMORY_USAGE,
-        host::CONTAINER_MEMORY_WORKING_SET,
-        host::CONTAINER_MEMORY_LIMIT,
-        host::CONTAINER_PRESSURE,
-    ];
-    CONTAINER.contains(&name)
 }
 
 /// Each metric from one source, as several tell the same: from the one that read most often, of equals from the run's own, then

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::{Finding, broken, fine, note};
 use crate::environment::{ENDPOINT, SIGNAL_ENDPOINTS};
+use crate::headers::pairs;
 
 const CHECK: &str = "endpoint";
 
@@ -120,11 +121,8 @@ fn exchange(address: &str, host: &str, target: &str, headers: &str) -> std::io::
         "POST {target} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/x-protobuf\r\n\
          content-length: 0\r\nconnection: close\r\n"
     );
-    for (name, value) in headers.split(',').filter_map(|pair| pair.split_once('=')) {
-        let (name, value) = (name.trim(), decoded(value.trim()));
-        if !name.is_empty() && !format!("{name}{value}").contains(['\r', '\n']) {
-            request.push_str(&format!("{name}: {value}\r\n"));
-        }
+    for (name, value) in pairs(headers) {
+        request.push_str(&format!("{name}: {value}\r\n"));
     }
     request.push_str("\r\n");
     stream.write_all(request.as_bytes())?;
@@ -133,19 +131,6 @@ fn exchange(address: &str, host: &str, target: &str, headers: &str) -> std::io::
         Err(error) if answer.is_empty() => Err(error),
         _ => Ok(answer),
     }
-}
-
-/// A value of a header, percent-encoded as OpenTelemetry's variables have it.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = (byte == b'%').then(|| after.get(..2)).flatten();
-        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(byte));
-        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn judge(url: &str, (path, is_base): (&str, bool), answer: &[u8]) -> Finding {

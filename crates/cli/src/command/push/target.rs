@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::environment::{ENDPOINT, SIGNAL_ENDPOINTS};
+use crate::headers;
 
 /// Where a collector listens unless told otherwise.
 const DEFAULT: &str = "http://localhost:4318";
@@ -95,7 +96,7 @@ impl Target {
             _ => TIMEOUT,
         };
         let headers = either("HEADERS").unwrap_or_default();
-        Ok(Some(Self { authority, path, headers: pairs(&headers), timeout, url }))
+        Ok(Some(Self { authority, path, headers: headers::pairs(&headers), timeout, url }))
     }
 }
 
@@ -115,30 +116,6 @@ fn taken_apart(url: &str) -> Result<(String, String), &'static str> {
         return Err("it has blanks in it: percent-encode them");
     }
     Ok((authority.to_owned(), format!("/{path}")))
-}
-
-/// Headers, percent-encoded as the variables have them. Those that no request can have are left out.
-fn pairs(text: &str) -> Vec<(String, String)> {
-    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-    let decoded = pairs.map(|(name, value)| (name.trim().to_owned(), decoded(value.trim())));
-    let is_sound = |(name, value): &(String, String)| {
-        !name.is_empty()
-            && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':')
-            && !value.contains(|letter: char| letter.is_control())
-    };
-    decoded.filter(is_sound).collect()
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = (byte == b'%').then(|| after.get(..2)).flatten();
-        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(byte));
-        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
