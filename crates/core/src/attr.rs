@@ -108,6 +108,24 @@ attributes! {
     /// that is no CPU time. This and the figures of the system below: of steps and other coarse sections from `detailed`
     /// on, of all sections at `comprehensive`, where the section was entered once, on the thread that began it.
     RUN_QUEUE_NS = "stepscope.run_queue_ns", Int, "ns", Span, Contract, [];
+    /// The step is a deep one: recorded at `comprehensive` by itself, one in 64 or fewer, to learn what its threads do. It is
+    /// in counts and sums, and in no quantile of step times. Absent of other steps.
+    STEP_DEEP = "stepscope.step.deep", Bool, "", Root, Contract, [];
+    /// What the threads with sections did during a deep step, by looks at them, four numbers each: `thread.id`, time
+    /// since the step began in ns, thread state (its number), and what it waited for: the address of a futex, else 0.
+    THREAD_SAMPLES = "stepscope.thread.samples", Ints, "", Root, Contract, [];
+    /// Looks at threads in a deep step that were due and are not in the samples: the thread had ended, there were more than 64, or
+    /// there was no room. Absent where there was none.
+    THREAD_SAMPLES_DROPPED = "stepscope.thread.samples.dropped", Int, "{sample}", Root, Contract, [];
+    /// CPU time of all processes on the processors that this one may use, since the machine started, when a deep step ended.
+    HOST_CPU_NS = "stepscope.host.cpu_ns", Int, "ns", Root, Contract, [];
+    /// CPU time of the process, since it started, when a deep step ended.
+    PROCESS_CPU_NS = "stepscope.process.cpu_ns", Int, "ns", Root, Contract, [];
+    /// Time of a small allocation and its release in this process, measured by the background thread; on the run's spans, with
+    /// our allocator.
+    ALLOC_COST_NS = "stepscope.mem.alloc.cost_ns", Int, "ns", Root, Contract, [];
+    /// Time of a page fault that needs no storage in this process, measured by the background thread; on the run's spans.
+    FAULT_COST_NS = "stepscope.page_faults.cost_ns", Int, "ns", Root, Contract, [];
     /// How often the section's thread gave up its processor to wait for something.
     SWITCHES_VOLUNTARY = "stepscope.context_switches.voluntary", Int, "{context_switch}", Span, Contract, [];
     /// How often the section's thread was taken off its processor.

@@ -15,6 +15,7 @@ pub mod path;
 pub mod phase;
 pub mod prometheus;
 pub mod setting;
+pub mod thread_state;
 pub mod vocabulary;
 
 pub use distribution::{Distribution, Moments};
@@ -24,6 +25,7 @@ pub use level::Level;
 pub use loss::LossReason;
 pub use path::{PathId, PathTable};
 pub use phase::{Phase, PhaseClass};
+pub use thread_state::ThreadState;
 
 /// Version of the wire contract, in the resource attribute [`attr::SCHEMA_VERSION`]. Readers accept this
 /// version and lower ones; a higher one is read as far as it is understood, with a note.

@@ -9,7 +9,7 @@ use stepscope_core::phase::INFERRED;
 use stepscope_core::vocabulary::Place;
 use stepscope_core::{
     Level, LossReason, MAX_TRACE_SPANS, Mode, Phase, SCHEMA_VERSION, SCOPE_NAME, SEMCONV_URL, SectionKind,
-    attr, metric,
+    ThreadState, attr, metric,
 };
 
 const PLACES: [(Place, &str); 6] = [
@@ -32,7 +32,7 @@ pub(super) fn generate() -> Outcome<String> {
          An attribute that is not there is not known: absent is never zero. A trace holds at most {MAX_TRACE_SPANS} \
          spans and continues in a linked one.\n\n\
          - [Attributes](#attributes)\n- [Metrics](#metrics)\n- [Phases](#phases)\n- [Section kinds](#section-kinds)\n\
-         - [Modes](#modes)\n- [Levels](#levels)\n- [Loss reasons](#loss-reasons)\n"
+         - [Modes](#modes)\n- [Levels](#levels)\n- [Thread states](#thread-states)\n- [Loss reasons](#loss-reasons)\n"
     );
     attributes(&mut out);
     metrics(&mut out);
@@ -42,6 +42,10 @@ pub(super) fn generate() -> Outcome<String> {
     values(&mut out, "Modes", &format!("Values of `{}`.", attr::MODE), "crates/core/src/kind.rs", modes)?;
     let levels = Level::ALL.iter().map(|level| level.as_str());
     values(&mut out, "Levels", &format!("Values of `{}`.", attr::LEVEL), "crates/core/src/level.rs", levels)?;
+    let states = ThreadState::ALL.iter().map(|state| state.as_str());
+    let text =
+        format!("What a sample in `{}` says, by its number: the first one is 0.", attr::THREAD_SAMPLES);
+    values(&mut out, "Thread states", &text, "crates/core/src/thread_state.rs", states)?;
     loss_reasons(&mut out)?;
     Ok(out)
 }
