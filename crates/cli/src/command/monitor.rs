@@ -70,7 +70,8 @@ pub(crate) fn run(args: &MonitorArgs, global: Global) -> Result<u8, CliError> {
     if let Some(address) = metrics.address() {
         output::note(global, &format!("metrics are at http://{address}/metrics"));
     }
-    let shown = if args.once { once(&metrics, args, global) } else { follow(&metrics, args, interval, global) };
+    let shown =
+        if args.once { once(&metrics, args, global) } else { follow(&metrics, args, interval, global) };
     metrics.stop();
     shown.map(|()| exit::FINE)
 }
