@@ -67,5 +67,5 @@ fn facade() {
         std::thread::sleep(Duration::from_millis(20));
     };
     crate::say("scraped", count);
-    crate::say("run_infos", run_infos);
+    crate::say("run_infos", run_infos as u64);
 }
