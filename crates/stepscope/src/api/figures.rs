@@ -420,3 +420,6 @@ fn sections(
     sections.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     sections
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,8 +47,6 @@ struct Inner {
     steps: VecDeque<StepSamples>,
     /// Room for another step.
     spare: Vec<Sample>,
-    /// Steps of which nobody took what was seen.
-    untaken: u64,
 }
 
 /// See the module.
@@ -66,7 +64,6 @@ impl ThreadSamples {
         if inner.steps.len() >= MAX_STEPS
             && let Some(oldest) = inner.steps.pop_front()
         {
-            inner.untaken += 1;
             inner.spare = oldest.samples;
         }
         let mut samples = std::mem::take(&mut inner.spare);
@@ -91,13 +88,9 @@ impl ThreadSamples {
 
     /// Gives the room back of what was taken.
     pub(crate) fn give_back(&self, samples: Vec<Sample>) {
-        self.lock().spare = samples;
-    }
-
-    /// Steps of which nobody took what was seen.
-    #[cfg(test)]
-    fn untaken(&self) -> u64 {
-        self.lock().untaken
+        if samples.capacity() > 0 {
+            self.lock().spare = samples;
+        }
     }
 }
 
@@ -113,7 +106,6 @@ mod tests {
             all.begin(span_id);
             assert!(all.change(span_id, |step| step.samples.push(sample)));
         }
-        assert_eq!(all.untaken(), 2);
         assert!(all.take(2).is_none());
         let taken = all.take(10).unwrap();
         assert_eq!((taken.span_id, taken.samples), (10, vec![sample]));
