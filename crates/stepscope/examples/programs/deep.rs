@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use stepscope::{section, step};
 
@@ -15,6 +16,17 @@ fn one_step(number: u64) {
     let _step = step!(number);
     let _outer = section!("outer");
     let _leaf = section!("leaf");
+}
+
+/// A step that is long enough to be looked at.
+fn long_step(number: u64) {
+    let _step = step!(number);
+    let _outer = section!("outer");
+    let _leaf = section!("leaf");
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(1) {
+        std::hint::spin_loop();
+    }
 }
 
 fn thread_id() -> u64 {
@@ -51,7 +63,7 @@ fn is_blocked(thread: u64) -> bool {
 /// So many steps; in number 4 so many threads wait for a lock, each in a section, until they were looked at.
 pub(crate) fn locked(steps: u64, waiting: u64) {
     let _run = crate::start();
-    (0..4).for_each(one_step);
+    (0..4).for_each(long_step);
     while looker().is_none() && std::env::var("STEPSCOPE_DEEP_STEPS").as_deref() != Ok("off") {
         std::thread::yield_now();
     }

@@ -22,6 +22,9 @@ pub(crate) const MAX_HALVINGS: u32 = 12;
 /// A step that has not ended while so many others began is none that ends.
 const MAX_MEANWHILE: u32 = 256;
 
+/// In a step shorter than this nobody looks at threads: it would be over, and only be disturbed.
+const MIN_LOOKED_AT_NS: u64 = 200_000;
+
 /// What is known of the deep step under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnderWay {
@@ -141,9 +144,15 @@ impl DeepSteps {
         self.start_ns.store(step.start_ns, Ordering::Relaxed);
         self.thread.store(step.thread, Ordering::Relaxed);
         self.span_id.store(step.span_id, Ordering::Release);
-        if let Some(looker) = self.looker.get() {
+        if let Some(looker) = self.looker.get().filter(|_| self.are_looked_at()) {
             looker.unpark();
         }
+    }
+
+    /// Whether somebody looks at threads during deep steps, as far as is known.
+    pub(crate) fn are_looked_at(&self) -> bool {
+        let usual_ns = self.usual_ns();
+        self.looker.get().is_some() && (usual_ns == 0 || usual_ns >= MIN_LOOKED_AT_NS)
     }
 
     /// Whether it is the one under way.

@@ -53,7 +53,10 @@ impl DeepStepWatch {
         recorder.deep_steps.adjust(self.budget.usual_ns, self.budget.halvings);
         if root.is_deep {
             // Where nobody came to look in time, one look at least was due.
-            let missed = || StepSamples { dropped: u64::from(self.is_looking), ..StepSamples::default() };
+            let missed = || StepSamples {
+                dropped: u64::from(recorder.deep_steps.are_looked_at()),
+                ..StepSamples::default()
+            };
             let seen = recorder.thread_samples.take(record.span_id).unwrap_or_else(missed);
             self.add(&seen, duration_ns, entries);
             recorder.thread_samples.give_back(seen.samples);
