@@ -1,11 +1,8 @@
 //! The background thread: takes records out of the rings, hands them to the sinks, publishes aggregates, and
 //! ends the run, or, should it die of a panic, accounts for what it leaves. It never traces itself.
 
-use std::cell::Cell;
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use stepscope_core::{LossReason, SectionKind};
@@ -37,6 +34,7 @@ use crate::worker::capture_requests::CaptureRequests;
 use crate::worker::control::{Control, Flushed, Reach, deadline};
 use crate::worker::costs;
 use crate::worker::deep_step_watch::DeepStepWatch;
+use crate::worker::own_thread;
 
 /// Name of the background thread.
 pub(crate) const THREAD_NAME: &str = "stepscope";
@@ -137,30 +135,8 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
             worker.die(&control);
         }
     };
-    spawn(THREAD_NAME, live)?;
+    own_thread::spawn(THREAD_NAME, live)?;
     Ok(())
-}
-
-/// Starts a thread of ours.
-pub(crate) fn spawn(name: &str, live: impl FnOnce() + Send + 'static) -> std::io::Result<Thread> {
-    let live = move || {
-        thread::suppress();
-        IS_BACKGROUND.set(true);
-        // All that happens here is ours, for the whole life of the thread: also what is freed when this is left.
-        let _own = ManuallyDrop::new(memory::own_call());
-        live();
-    };
-    let handle = sys::shielded(|| std::thread::Builder::new().name(name.into()).spawn(live))?;
-    Ok(handle.thread().clone())
-}
-
-thread_local! {
-    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this is a thread of ours: a panic here is the layer's own, and none of the program's.
-pub(crate) fn is_background() -> bool {
-    IS_BACKGROUND.try_with(Cell::get).unwrap_or(false)
 }
 
 /// Whether `f` came to its end without a panic.

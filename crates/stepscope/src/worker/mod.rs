@@ -6,4 +6,5 @@ pub(crate) mod capture_requests;
 pub(crate) mod control;
 pub(crate) mod costs;
 pub(crate) mod deep_step_watch;
+pub(crate) mod own_thread;
 pub(crate) mod thread_looks;

@@ -10,7 +10,7 @@ use crate::os::clock::now_ns;
 use crate::os::processors::ProcessorReader;
 use crate::os::thread_state::{WatchedThread, is_told};
 use crate::shared::thread_samples::{MAX_SAMPLES, Sample, StepSamples};
-use crate::worker::background;
+use crate::worker::own_thread;
 
 /// Name of the thread.
 const THREAD_NAME: &str = "stepscope-look";
@@ -52,7 +52,7 @@ pub(crate) fn start(recorder: &Arc<Recorder>) {
         processors: ProcessorReader::default(),
         is_told: false,
     };
-    if let Ok(thread) = background::spawn(THREAD_NAME, move || looker.run()) {
+    if let Ok(thread) = own_thread::spawn(THREAD_NAME, move || looker.run()) {
         recorder.deep_steps.set_looker(thread);
     }
 }
