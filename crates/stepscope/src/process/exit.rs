@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::hot::recorder::{self, Recorder};
 use crate::os::diagnostics::print_diagnostic;
 use crate::os::sys;
-use crate::worker::own_thread;
 use crate::worker::control::{Control, Reach};
+use crate::worker::own_thread;
 
 /// The run at work, for the hooks that know no guard.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
