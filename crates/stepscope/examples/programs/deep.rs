@@ -64,7 +64,9 @@ fn is_blocked(thread: u64) -> bool {
 pub(crate) fn locked(steps: u64, waiting: u64) {
     let _run = crate::start();
     (0..4).for_each(long_step);
-    while looker().is_none() && std::env::var("STEPSCOPE_DEEP_STEPS").as_deref() != Ok("off") {
+    let is = |variable: &str, value: &str| std::env::var(variable).as_deref() == Ok(value);
+    let is_looked_at = !is("STEPSCOPE_DEEP_STEPS", "off") && !is("STEPSCOPE_LEVEL", "comprehensive");
+    while is_looked_at && looker().is_none() {
         std::thread::yield_now();
     }
     let lock = Mutex::new(());
@@ -91,7 +93,7 @@ pub(crate) fn locked(steps: u64, waiting: u64) {
                     std::thread::yield_now();
                 }
             }
-            if looker().is_some() {
+            if is_looked_at {
                 wait_for_looks(8);
             }
             drop(held);
