@@ -348,7 +348,9 @@ impl ThreadState {
         if let Some(root) = record.root.as_mut() {
             (root.trace_spans, root.trace_dropped) =
                 if is_of_run { state.close_run() } else { state.close() };
-            let left_out = self.recorder.left_out(state, open.start_ns(), root.is_deep);
+            // What lasts for longer than the deep step has sections that leave no span.
+            let is_whole = root.is_deep && (step.is_some() || self.recorder.deep_steps.is_open());
+            let left_out = self.recorder.left_out(state, open.start_ns(), is_whole);
             root.left_out = left_out.filter(|_| !is_of_run);
         }
         self.shared.write(&record, state, words);

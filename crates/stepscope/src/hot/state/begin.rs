@@ -201,9 +201,8 @@ impl ThreadState {
         around: u64,
         parent: Option<Parent>,
     ) -> u64 {
-        // What begins outside of all steps during a deep one may be what that waits for.
-        let is_outside = parent.is_none() && self.recorder.deep_steps.is_open();
-        let is_deep = around & flag::DEEP != 0 || is_outside;
+        // What begins outside of all steps during a deep one may be what that waits for. It may last for longer, too.
+        let is_deep = (around & flag::DEEP != 0 || parent.is_none()) && self.recorder.deep_steps.is_open();
         let leaving = match around & flag::EXPORTED {
             0 => around,
             _ => {
