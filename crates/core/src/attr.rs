@@ -105,8 +105,9 @@ attributes! {
     /// CPU time of the section's thread.
     CPU_NS = "stepscope.cpu_ns", Int, "ns", Span, Contract, [];
     /// Time for which the section's thread could have run and had no processor: others had them. No more than the time
-    /// that is no CPU time. This and the figures of the system below: of steps and other coarse sections from `detailed`
-    /// on, of all sections at `comprehensive`, where the section was entered once, on the thread that began it.
+    /// that is no CPU time. Of steps from `basic` on. This and the figures of the system below: of steps and other coarse
+    /// sections from `detailed` on, of all sections at `comprehensive` and in deep steps (but for bytes, which these have of none),
+    /// where the section was entered once, on the thread that began it.
     RUN_QUEUE_NS = "stepscope.run_queue_ns", Int, "ns", Span, Contract, [];
     /// The step is a deep one: recorded at `comprehensive` by itself, one in 64 or fewer, to learn what its threads do. It is
     /// in counts and sums, and in no quantile of step times. Absent of other steps.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::hot::recorder::{self, Recorder};
 use crate::os::diagnostics::print_diagnostic;
 use crate::os::sys;
-use crate::worker::background;
 use crate::worker::control::{Control, Reach};
+use crate::worker::own_thread;
 
 /// The run at work, for the hooks that know no guard.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -121,7 +121,7 @@ fn chain_panic_hook() {
         if crate::hot::thread::asks_name() {
             return;
         }
-        if background::is_background() {
+        if own_thread::is_own() {
             // Ours, and not for the program's hook, which might end the process, nor for the usual one, which waits for
             // as long as a full standard error does.
             return say_panic(info);

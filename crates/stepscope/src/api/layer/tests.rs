@@ -192,7 +192,7 @@ fn sums_are_those_of_another_recorder_whatever_leaves() {
         ["", "sample=100", "sample=100,name=span,min=1us", "depth=3,sample:hot=100", "min=20us,rate=50"];
     for filter in filters {
         let parsed: Filter = filter.parse().unwrap();
-        let config = Config { filter: parsed, ring_bytes: 0, ..Config::default() };
+        let config = Config { filter: parsed, ring_bytes: 0, deep_steps: false, ..Config::default() };
         told::set(1_000_000_000);
         let recorder =
             Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None, &mut Vec::new())));
