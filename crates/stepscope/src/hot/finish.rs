@@ -300,6 +300,7 @@ impl ThreadState {
             announces: is_root,
             trace_spans: 0,
             trace_dropped: 0,
+            trace_parts: None,
             left_out: None,
             step: about.step.filter(|_| !open.has(flag::DISCARDED)),
             epoch: about.epoch,
@@ -344,6 +345,7 @@ impl ThreadState {
         if let Some(root) = record.root.as_mut() {
             (root.trace_spans, root.trace_dropped) =
                 if is_of_run { state.close_run() } else { state.close() };
+            root.trace_parts = state.close_parts(root.continues.is_some());
             root.left_out = self.recorder.left_out(state, open.start_ns()).filter(|_| !is_of_run);
         }
         self.shared.write(&record, state, words);

@@ -105,6 +105,17 @@ impl Stays {
         self.has.set(now);
     }
 
+    /// What all stays together have left live; `None` where one of them was still going on at `begin_ns`, and its share is not
+    /// known.
+    pub(super) fn left_bytes(&self, begin_ns: u64) -> Option<i64> {
+        if self.enters.get() == 0 || self.has.get() & HAS_MEMORY == 0 {
+            return Some(0);
+        }
+        let [alloc_bytes, free_bytes, ..] = self.memory.each_ref().map(RelaxedU64::get);
+        let left = alloc_bytes.wrapping_sub(free_bytes).cast_signed();
+        (self.last_exit_ns.get() <= begin_ns).then_some(left)
+    }
+
     /// Whether CPU time, where there is one, is that of all stays.
     pub(super) fn are_timed(&self) -> bool {
         self.cpu_stays.get() == self.enters.get()

@@ -48,6 +48,7 @@ fn ended(span_id: u64) -> Ended {
         left_out: None,
         step: None,
         epoch: None,
+        trace_parts: None,
         continues: Some((1, [1; 16], 1)),
     };
     Box::new((SectionRecord { span_id, root: Some(root), ..SectionRecord::default() }, Vec::new()))
@@ -63,7 +64,7 @@ fn written(ended: Option<Ended>) -> Option<(u64, Option<u32>)> {
 fn the_root_that_ends_last_announces_a_continuing_trace() {
     let (table, mut pool) = (TraceTable::new(), TracePool::default());
     let mut with_joined = |joined: u32| {
-        let trace = pool.start(&table, &about(1).continuation([2; 16], 0)).unwrap();
+        let trace = pool.start(&table, &about(1).continuation([2; 16], 0, true)).unwrap();
         (1..joined).for_each(|_| assert!(table.join(trace).is_some()));
         (trace, table.get(trace).unwrap())
     };
