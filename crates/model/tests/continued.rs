@@ -43,10 +43,19 @@ impl Wide {
                 let id = u64::from(part) * 1_000_000 + 2 + section;
                 let start = begin + u64::from(part) * 1_000 + section;
                 let (id, parent) = if part == 1 && section == 0 { (1_000_001, parent) } else { (id, parent) };
-                spans.push(span(trace, first_id + id, first_id + parent, "section", start, start + 1 + section % 7));
+                spans.push(span(
+                    trace,
+                    first_id + id,
+                    first_id + parent,
+                    "section",
+                    start,
+                    start + 1 + section % 7,
+                ));
             }
-            wide.joined.extend(spans.iter().cloned().map(|made| GenSpan { trace: id_of(step, 0).to_vec(), ..made }));
-            let counted = [int(attr::TRACE_SPANS, sections as i64), int(attr::TRACE_PARTS, counts[part as usize])];
+            wide.joined
+                .extend(spans.iter().cloned().map(|made| GenSpan { trace: id_of(step, 0).to_vec(), ..made }));
+            let counted =
+                [int(attr::TRACE_SPANS, sections as i64), int(attr::TRACE_PARTS, counts[part as usize])];
             if part > 0 {
                 for root in &mut spans {
                     root.parent.clear();
@@ -69,8 +78,12 @@ impl Wide {
         root.attributes = vec![text(attr::SECTION_KIND, "step"), int(attr::STEP, i64::from(step))];
         root.links = vec![(ids(0).trace_id(RUN, None).to_vec(), vec![0, 0, 0, 0, 0, 0, 0, 1])];
         let mut joined = root.clone();
-        joined.attributes.extend([int(attr::TRACE_SPANS, i64::from(PARTS) * sections as i64 + 1), int(attr::TRACE_DROPPED, 0)]);
-        root.attributes.extend([int(attr::TRACE_SPANS, sections as i64 + 1), int(attr::TRACE_PARTS, counts[0])]);
+        joined.attributes.extend([
+            int(attr::TRACE_SPANS, i64::from(PARTS) * sections as i64 + 1),
+            int(attr::TRACE_DROPPED, 0),
+        ]);
+        root.attributes
+            .extend([int(attr::TRACE_SPANS, sections as i64 + 1), int(attr::TRACE_PARTS, counts[0])]);
         wide.parts[0].push(root);
         wide.joined.push(joined);
         wide
@@ -78,8 +91,11 @@ impl Wide {
 }
 
 fn messages(spans: &[GenSpan], size: usize) -> Vec<GenMessage> {
-    let message =
-        |spans: &[GenSpan]| GenMessage { resource: resource(0), scope: SCOPE_NAME.into(), spans: spans.to_vec() };
+    let message = |spans: &[GenSpan]| GenMessage {
+        resource: resource(0),
+        scope: SCOPE_NAME.into(),
+        spans: spans.to_vec(),
+    };
     spans.chunks(size).map(message).collect()
 }
 
@@ -163,7 +179,9 @@ fn what_is_missing_of_a_continued_trace_is_said() {
         let spans: Vec<GenSpan> = spans.flat_map(|(spans, _)| spans.clone()).collect();
         read(&otlp::prefixed(&messages(&spans, 3)))
     };
-    for (parts, missing) in [(&[2][..], 1), (&[3], 1), (&[1, 3], 1), (&[2, 3, 4], 3), (&[1, 2, 3, 4, 5, 6], 5)] {
+    for (parts, missing) in
+        [(&[2][..], 1), (&[3], 1), (&[1, 3], 1), (&[2, 3, 4], 3), (&[1, 2, 3, 4, 5, 6], 5)]
+    {
         let (collected, outcome) = without(parts);
         assert_eq!((outcome.traces, outcome.incomplete_traces), (1, 1), "{parts:?}");
         let root = &collected.last.as_ref().unwrap().spans[0];
@@ -187,7 +205,10 @@ fn what_is_not_counted_stays_by_itself() {
     };
     uncounted(&mut wide.parts[2]);
     let root = wide.parts[0].last_mut().unwrap();
-    root.attributes.iter_mut().filter(|(key, _)| key == attr::TRACE_PARTS).for_each(|part| part.1 = Attr::Int(4));
+    root.attributes
+        .iter_mut()
+        .filter(|(key, _)| key == attr::TRACE_PARTS)
+        .for_each(|part| part.1 = Attr::Int(4));
     let (collected, outcome) = read(&otlp::prefixed(&messages(&wide.parts.concat(), 3)));
     assert_eq!((outcome.traces, outcome.incomplete_traces, kinds(&outcome)), (2, 0, vec![]));
     assert_eq!(collected.traces[&id_of(0, 0)].lines().count(), 31);
@@ -215,7 +236,8 @@ fn traces_that_continue_each_other_end() {
 
 /// What is too much to be joined: the traces stand for themselves, and the step is not whole.
 fn too_much(wide: &Wide, options: ReadOptions, spans: u64) {
-    let (collected, outcome) = read_with(options, &[("a", &otlp::prefixed(&messages(&wide.parts.concat(), 500)))]);
+    let (collected, outcome) =
+        read_with(options, &[("a", &otlp::prefixed(&messages(&wide.parts.concat(), 500)))]);
     assert_eq!((outcome.spans, outcome.traces), (spans, u64::from(PARTS)));
     assert_eq!(kinds(&outcome).iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [IssueKind::LimitReached]);
     assert!(outcome.issues[0].reason.contains("are not joined"), "{:?}", outcome.issues);

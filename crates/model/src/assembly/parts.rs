@@ -31,13 +31,7 @@ impl Assembler {
     }
 
     /// Holds a trace that has all of its spans, until its parts are there, or what it is a part of.
-    pub(super) fn hold(
-        &mut self,
-        slot: u32,
-        offset: Option<u64>,
-        issues: &mut Issues,
-        sink: &mut dyn Sink,
-    ) {
+    pub(super) fn hold(&mut self, slot: u32, offset: Option<u64>, issues: &mut Issues, sink: &mut dyn Sink) {
         let Some(id) = self.slots.get(slot as usize).map(|open| open.id) else { return };
         self.traces.remove(&id);
         self.held.insert(id, slot);
@@ -130,8 +124,8 @@ impl Assembler {
         if is_too_much || self.apart && missing > 0 {
             issues.add(file, IssueKind::LimitReached, None, 1, || {
                 format!(
-                    "trace {} and those that continue it have more than {MAX_SPANS} spans or {} MiB; they are not joined, so \
-                     that the phases of its step are not known",
+                    "trace {} goes on for more than {MAX_SPANS} spans or {} MiB: its traces are not joined, and the phases of \
+                     its step not known",
                     hex(&id),
                     self.joined_bytes() >> 20
                 )

@@ -512,20 +512,11 @@ impl Open {
     #[inline]
     pub(crate) fn add(&self, owned: bool, stay: &Stay) {
         if stay.peak_bytes.is_some() && (self.was_entered() || self.has_rest()) {
-            self.put(owned, &self.raised(stay));
+            let elsewhere = if self.has_rest() { self.rest().stays.left_bytes(stay) } else { Some(0) };
+            self.put(owned, &stay.above(self.stays.left_bytes(stay).zip(elsewhere)));
         } else {
             self.put(owned, stay);
         }
-    }
-
-    /// The stay with its peak above what those before it, on any thread, have left live.
-    #[cold]
-    fn raised(&self, stay: &Stay) -> Stay {
-        let begin_ns = stay.exit_ns.saturating_sub(stay.busy_ns);
-        let elsewhere = if self.has_rest() { self.rest().stays.left_bytes(begin_ns) } else { Some(0) };
-        let left = self.stays.left_bytes(begin_ns).zip(elsewhere).map_or(0, |(own, other)| own.wrapping_add(other));
-        let raised = |peak_bytes: u64| peak_bytes.saturating_add_signed(left);
-        Stay { peak_bytes: stay.peak_bytes.map(raised), ..*stay }
     }
 
     #[inline]

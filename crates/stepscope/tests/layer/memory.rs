@@ -63,7 +63,11 @@ fn a_section_that_moves_has_the_peak_of_all_its_threads() {
     let recording = Program::new(&["memory", "moved"]).succeed().recording();
     check::all(&recording);
     for n in 1..5 {
-        assert_eq!(figures(of_step(&recording, n, "moved")), [3_000_004, 3_000_004, 2, 2, 3_000_004], "step {n}");
+        assert_eq!(
+            figures(of_step(&recording, n, "moved")),
+            [3_000_004, 3_000_004, 2, 2, 3_000_004],
+            "step {n}"
+        );
     }
 }
 

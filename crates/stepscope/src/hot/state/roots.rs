@@ -127,8 +127,7 @@ impl ThreadState {
             return Some(trace);
         }
         let is_counted = recorder.traces.get(parent.trace).is_some_and(TraceState::count_part);
-        let about =
-            around.continuation(recorder.continuing_trace_id(&around.id), self.shared.id, is_counted);
+        let about = around.continuation(recorder.continuing_trace_id(&around.id), self.shared.id, is_counted);
         let next = self.traces.start(&recorder.traces, &about)?;
         // Once for the section that has just joined, once for the one around it.
         recorder.traces.hold(next);

@@ -38,7 +38,10 @@ fn traces_that_continue_one_are_counted_until_it_is_closed() {
     let step = place(&about(2), &mut pool);
     assert!(step.count_part() && step.count_part());
     assert_eq!(step.close(), (1, 0));
-    assert_eq!((step.close_parts(false), step.count_part(), step.close_parts(false)), (Some(2), false, Some(2)));
+    assert_eq!(
+        (step.close_parts(false), step.count_part(), step.close_parts(false)),
+        (Some(2), false, Some(2))
+    );
     // One that is counted says so, however many continue it; one that is not counts none.
     for is_counted in [true, false] {
         let next = place(&about(2).continuation([3; 16], 0, is_counted), &mut pool);
