@@ -308,6 +308,12 @@ pub enum Completeness {
     Incomplete,
 }
 
+impl Completeness {
+    pub(crate) const fn of(is_complete: bool) -> Self {
+        if is_complete { Self::Complete } else { Self::Incomplete }
+    }
+}
+
 /// All spans of one trace and of those that continue it, sorted by (start, end descending, id). Reused by the reader: copy
 /// what must stay.
 #[derive(Debug, Clone)]

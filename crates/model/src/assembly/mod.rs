@@ -434,7 +434,7 @@ impl Assembler {
             if !is_complete && !(open.is_ours() && open.only_run) {
                 tell_incomplete(&id, open.file, issues);
             }
-            self.hand_over(slot, is_complete.into(), None, issues, sink);
+            self.hand_over(slot, Completeness::of(is_complete), None, issues, sink);
         }
         // Of those left each continues another one of them.
         for (id, slot) in parts {

@@ -151,7 +151,7 @@ impl Assembler {
                 let is_complete = open.parts.unwrap_or(0) == 0 && open.is_complete_at_end(distinct, ours);
                 let id = open.id;
                 self.close(&id, issues);
-                self.hand_over(slot, is_complete.into(), offset, issues, sink);
+                self.hand_over(slot, Completeness::of(is_complete), offset, issues, sink);
             }
             return;
         }
@@ -162,7 +162,7 @@ impl Assembler {
         }
         let is_complete = are_complete && missing == 0 && !is_lost;
         self.close(&id, issues);
-        self.hand_over(slot, is_complete.into(), offset, issues, sink);
+        self.hand_over(slot, Completeness::of(is_complete), offset, issues, sink);
     }
 
     /// Makes one trace of several. The first one stays.
@@ -201,11 +201,5 @@ impl Assembler {
     pub(super) fn is_too_much(&self, bytes: u64, is_joined: bool) -> bool {
         let room = if is_joined { self.joined_bytes() } else { self.memory_bytes };
         bytes > room as u64
-    }
-}
-
-impl From<bool> for Completeness {
-    fn from(is_complete: bool) -> Self {
-        if is_complete { Self::Complete } else { Self::Incomplete }
     }
 }
