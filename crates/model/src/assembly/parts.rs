@@ -197,7 +197,8 @@ impl Assembler {
         });
     }
 
-    /// The memory that a trace takes besides its records, for what is joined out of files.
+    /// Whether so many bytes of a temporary file are too much to be taken back at once; of a trace and those that continue it
+    /// there may be more.
     pub(super) fn is_too_much(&self, bytes: u64, is_joined: bool) -> bool {
         let room = if is_joined { self.joined_bytes() } else { self.memory_bytes };
         bytes > room as u64
