@@ -431,7 +431,8 @@ impl Assembler {
             let (distinct, ours) = self.deliverer.index(&open.bytes);
             let is_complete = open.is_complete_at_end(distinct, ours);
             // A run that never ended has only markers of its beginning; that is for the analysis to say.
-            if !is_complete && !(open.is_ours() && open.only_run) {
+            let is_unended_run = open.is_ours() && open.only_run;
+            if !is_complete && !is_unended_run {
                 tell_incomplete(&id, open.file, issues);
             }
             self.hand_over(slot, Completeness::of(is_complete), None, issues, sink);
