@@ -24,6 +24,8 @@ class Assembler:
         # By trace: what its roots announce, and whether one of them is our own.
         self.expected = {}
         self.closed = {}
+        # Traces that go on in others, or continue others: spans, whether they are complete, number of parts, what is continued.
+        self.held = {}
         self.duplicates = 0
         self.late = 0
         self.incomplete = 0
@@ -59,12 +61,52 @@ class Assembler:
     def close(self, trace):
         spans = self.open.pop(trace)
         self.closed[trace] = frozenset(spans)
-        self.incomplete += not is_complete(spans.values(), *self.expected.pop(trace, (None, False)))
+        complete = is_complete(spans.values(), *self.expected.pop(trace, (None, False)))
+        parts, continued = goes_on(spans.values())
+        if parts or continued:
+            self.held[trace] = spans.values(), complete, parts, continued
+            return
+        self.incomplete += not complete
         self.on_trace(list(spans.values()))
 
     def finish(self):
         for trace in list(self.open):
             self.close(trace)
+        inside = {}
+        for trace, (_, _, _, continued) in self.held.items():
+            if continued and continued[0] in self.held:
+                inside.setdefault(continued[0], []).append(trace)
+        parts = {part for found in inside.values() for part in found}
+        for trace in self.held.keys() - parts:
+            self.join(trace, inside)
+
+    def join(self, first, inside):
+        """Hands over a trace with all that continue it: one trace, whose root has the counts of all."""
+        _, _, _, lost = self.held[first]
+        found, missing, complete, left = [], 0, not lost, [first]
+        while left:
+            trace = left.pop()
+            spans, is_whole, parts, continued = self.held[trace]
+            own = inside.get(trace, [])
+            left += own
+            missing += max(0, parts - len(own))
+            complete &= is_whole
+            for span in spans:
+                if trace != first and not span.parent:
+                    span.parent = continued[1]
+                    # What led back, and to the run as from the first one's root.
+                    span.links = span.links[:-2] if names.TRACE_SPANS in span.attributes else span.links
+                span.trace = first
+                found.append(span)
+        roots = [span for span in found if not span.parent and names.TRACE_SPANS in span.attributes]
+        for key in (names.TRACE_SPANS, names.TRACE_DROPPED, names.TRACE_LEFT_OUT):
+            counts = [span.attributes.pop(key) for span in found if key in span.attributes]
+            for root in roots[:1] if counts else []:
+                root.attributes[key] = sum(counts)
+        for root in roots[:1]:
+            root.attributes[names.TRACE_PARTS] = missing
+        self.incomplete += not (complete and not missing)
+        self.on_trace(found)
 
 
 def is_complete(spans, expected, by_us):
@@ -74,6 +116,13 @@ def is_complete(spans, expected, by_us):
     if expected is None:
         return not ours and not all(span.parent for span in spans)
     return (ours if by_us else len(spans)) >= expected
+
+
+def goes_on(spans):
+    """How many traces continue this one, and the trace and span that it continues itself, as its roots say."""
+    roots = [span for span in spans if span.is_ours and isinstance(span.get(names.TRACE_PARTS), int)]
+    continued = (tuple(root.links[-2]) for root in roots if root.get(names.PARENT_PATH) and len(root.links) > 1)
+    return max((root.get(names.TRACE_PARTS) for root in roots), default=0), max(continued, default=None)
 
 
 def is_long(span):
@@ -187,13 +236,14 @@ def missing(spans, roots):
 
 
 def is_whole(spans, roots):
-    """Whether every section of the trace is there: as many spans as announced, none of them lost before, and no
-    section left out on purpose: where the root does not say, at `basic` all are."""
+    """Whether every section of the trace is there: as many spans as announced, none of them lost before, all traces that
+    continue it, and no section left out on purpose: where the root does not say, at `basic` all are."""
     left_out = [root.span.get(names.TRACE_LEFT_OUT) for root in roots]
     left_out = [count for count in left_out if isinstance(count, int)]
     is_basic = any(span.instance is not None and span.instance.level == names.BASIC for span in spans)
     is_shallow = max(left_out) > 0 if left_out else is_basic
-    return not is_shallow and not missing(spans, roots) and not any(said(roots, names.TRACE_DROPPED))
+    lacks = missing(spans, roots) or any(said(roots, names.TRACE_DROPPED)) or any(said(roots, names.TRACE_PARTS))
+    return not is_shallow and not lacks
 
 
 def short(name):

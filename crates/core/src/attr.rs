@@ -85,8 +85,11 @@ attributes! {
     /// least 1 where recording was off for a part of the trace. Absent where the run's level says it all: at
     /// `basic` sections have no spans, at higher levels all have; 0 where a run that started at `basic` left out none.
     TRACE_LEFT_OUT = "stepscope.trace.left_out", Int, "{span}", Root, Contract, [];
+    /// Traces that continue this one and began before its root ended: a reader has all of it when it has these, too. Of a full
+    /// trace, 0 if none continues it; and of one that continues another and is counted there, whatever it is.
+    TRACE_PARTS = "stepscope.trace.parts", Int, "{trace}", Root, Contract, [];
     /// Path of the section around this root, because the trace it belongs to was full: the trace continues that
-    /// one, with as many roots as fit, and the last of them to end has the counts.
+    /// one, with as many roots as fit, and the last of them to end has the counts. Its last link but one leads to the section.
     PARENT_PATH = "stepscope.parent_path", Str, "", Root, Contract, [];
     /// Name that the section has in sums, paths and figures, where its span has another one: that with which it began, if
     /// `otel.name` was recorded later. Readers take it for the span's name.
@@ -153,7 +156,8 @@ attributes! {
     MEM_ALLOC_COUNT = "stepscope.mem.alloc_count", Int, "{allocation}", Span, Contract, [];
     /// Deallocations inside the section.
     MEM_FREE_COUNT = "stepscope.mem.free_count", Int, "{allocation}", Span, Contract, [];
-    /// Most bytes live at once inside the section above those live at its start, on its own thread.
+    /// Most bytes live at once inside the section above those live at its start, of what it allocated and freed itself, on all
+    /// threads that it ran on one after the other.
     MEM_PEAK_BYTES = "stepscope.mem.peak_bytes", Int, "By", Span, Contract, [];
     /// Bytes live in the process (allocated and not freed) when the section ended.
     MEM_LIVE_BYTES = "stepscope.mem.live_bytes", Int, "By", Span, Contract, [];

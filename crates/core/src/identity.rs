@@ -3,7 +3,7 @@
 //!
 //! Layout of a trace id (16 bytes): bytes 0–4 name the process instance, bytes 5–8 are its running trace
 //! number (big-endian), bytes 9–15 (the 56 bits that consistent samplers use) are a hash of (run, attempt,
-//! step) for steps, and of the trace number for others.
+//! step) for steps, and of the trace number for others. A trace that continues another has that one's.
 
 /// A trace id.
 pub type TraceId = [u8; 16];
@@ -68,6 +68,14 @@ impl TraceIds {
     }
 }
 
+/// The id of trace number `sequence` of the same instance, which continues the trace `id`: a sampler keeps both or none.
+#[must_use]
+pub fn continuing(id: &TraceId, sequence: u32) -> TraceId {
+    let mut next = *id;
+    next[5..9].copy_from_slice(&sequence.to_be_bytes());
+    next
+}
+
 /// The process instance and the trace number of an id that [`TraceIds`] made.
 #[must_use]
 pub fn instance_and_sequence(id: &TraceId) -> (u64, u32) {
@@ -95,6 +103,14 @@ mod tests {
     fn a_repeated_step_is_another_trace() {
         let ids = TraceIds::new("run", 0, &[b"x"]);
         assert_ne!(ids.trace_id(1, Some(5)), ids.trace_id(2, Some(5)));
+    }
+
+    #[test]
+    fn a_continuing_trace_differs_in_its_number_alone() {
+        let ids = TraceIds::new("run", 0, &[b"x"]);
+        assert_eq!(continuing(&ids.trace_id(1, Some(5)), 8), ids.trace_id(8, Some(5)));
+        let (first, next) = (ids.trace_id(1, None), continuing(&ids.trace_id(1, None), 8));
+        assert_eq!((instance_and_sequence(&next), &next[9..]), ((ids.instance, 8), &first[9..]));
     }
 
     #[test]

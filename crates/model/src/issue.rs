@@ -33,7 +33,7 @@ pub enum IssueKind {
     ParentCycle,
     /// A parent is missing from its trace; the span stands as a root.
     MissingParent,
-    /// A trace that was not finished: fewer spans than announced, or no root.
+    /// A trace that was not finished: fewer spans than announced, no root, or without traces that continue it.
     IncompleteTrace,
     /// Spans that came after their trace had been closed.
     LateSpan,

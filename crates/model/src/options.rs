@@ -6,7 +6,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Spans of open traces held in memory; beyond it they go to temporary files. 64 MiB.
+    /// Spans of open traces held in memory; beyond it they go to temporary files. A trace and those that continue it may take
+    /// four times as much when they are joined. 64 MiB.
     pub memory_bytes: usize,
     /// Where temporary files are created; the system's place for them if absent.
     pub spill_dir: Option<PathBuf>,

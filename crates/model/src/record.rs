@@ -307,6 +307,19 @@ impl<'a> Record<'a> {
         self.body.get(before..)?.first_chunk::<8>().map(|bytes| i64::from_le_bytes(*bytes))
     }
 
+    /// Whether it is the root of a trace that continues another one.
+    pub(crate) fn continues(&self) -> bool {
+        self.parent() == 0 && self.half(52) > 0
+    }
+
+    /// The section that its trace continues, where it is the root that says so: its last link but one.
+    pub(crate) fn continued(&self) -> Option<(TraceId, u64)> {
+        let index = self.half(58).checked_sub(2).filter(|_| self.continues())?;
+        let texts: usize = (48..58).step_by(2).map(|at| self.half(at)).sum();
+        let link = self.body.get(self.figures_len() + texts + index * 24..)?;
+        Some((*link.first_chunk()?, u64::from_le_bytes(*link.get(16..)?.first_chunk()?)))
+    }
+
     /// The name's bytes.
     pub(crate) fn name(&self) -> &'a [u8] {
         let start = self.figures_len();
@@ -437,6 +450,23 @@ impl<'a> Record<'a> {
         }
         let (start, len) = (u32::try_from(start), u32::try_from(arena.polls.len() - start));
         start.ok().zip(len.ok()).map_or(Polls::default(), |(start, len)| Polls { start, len })
+    }
+}
+
+/// Appends the records `more` of a trace to those of another one, which it continues: its roots are parts of the span
+/// `parent`.
+pub(crate) fn append_part(bytes: &mut Vec<u8>, more: &[u8], parent: u64) {
+    bytes.reserve_exact(more.len());
+    let mut rest = more;
+    while let Some((record, after)) = Record::first(rest) {
+        let begin = bytes.len();
+        bytes.extend_from_slice(rest.get(..rest.len() - after.len()).unwrap_or_default());
+        if record.continues()
+            && let Some(slot) = bytes.get_mut(begin + 12..begin + 20)
+        {
+            slot.copy_from_slice(&parent.to_le_bytes());
+        }
+        rest = after;
     }
 }
 

@@ -127,6 +127,8 @@ figures! {
     TraceDropped = TRACE_DROPPED,
     /// Sections of the trace that were left out on purpose, on the root.
     TraceLeftOut = TRACE_LEFT_OUT,
+    /// Traces that continue this one and are not in it, on the root; absent where all are.
+    TraceParts = TRACE_PARTS,
 }
 
 /// Some of the figures.
@@ -191,7 +193,7 @@ pub struct Span {
     pub process: u32,
     /// Name of its thread where written.
     pub thread_name: Text,
-    /// Path of the section that this trace continues, on a root.
+    /// Path of the section around it, where it was the root of a trace that continues another.
     pub parent_path: Text,
     /// Name of the loader that made its batch, where written.
     pub loader: Text,
@@ -235,6 +237,11 @@ impl Span {
             *slot = value;
             self.present |= 1 << (figure as usize);
         }
+    }
+
+    /// Takes an integer attribute away.
+    pub(crate) fn clear_figure(&mut self, figure: Figure) {
+        self.present &= !(1 << (figure as usize));
     }
 
     /// Wall-clock duration.
@@ -301,7 +308,14 @@ pub enum Completeness {
     Incomplete,
 }
 
-/// All spans of one trace, sorted by (start, end descending, id). Reused by the reader: copy what must stay.
+impl Completeness {
+    pub(crate) const fn of(is_complete: bool) -> Self {
+        if is_complete { Self::Complete } else { Self::Incomplete }
+    }
+}
+
+/// All spans of one trace and of those that continue it, sorted by (start, end descending, id). Reused by the reader: copy
+/// what must stay.
 #[derive(Debug, Clone)]
 pub struct Trace {
     /// Its id.

@@ -114,11 +114,12 @@ impl Builder {
         if trace.values.iter().any(|value| Some(value.span) != first) {
             self.forest.index(&trace.spans);
         }
-        let (mut announced, mut dropped_spans, mut left_out) = (0, 0u64, None);
+        let (mut announced, mut dropped_spans, mut left_out, mut goes_on) = (0, 0u64, None, false);
         for (span, _) in trace.spans.iter().zip(&self.nodes).filter(|(_, node)| node.parent == NONE) {
             announced = announced.max(spans_said(span, Figure::TraceSpans));
             dropped_spans = dropped_spans.saturating_add(spans_said(span, Figure::TraceDropped));
             left_out = left_out.max(span.figure(Figure::TraceLeftOut));
+            goes_on |= span.figure(Figure::TraceParts).is_some_and(|parts| parts > 0);
         }
         let missing_spans = announced.saturating_sub(trace.spans.len() as u64);
         // At `basic` a step's sections are never exported, however many its root counts, unless it says otherwise.
@@ -134,7 +135,7 @@ impl Builder {
             links: &self.links,
             missing_spans,
             dropped_spans,
-            is_whole: !is_shallow && missing_spans == 0 && dropped_spans == 0,
+            is_whole: !is_shallow && !goes_on && missing_spans == 0 && dropped_spans == 0,
             windows: &self.windows,
             members: &self.members,
         }

@@ -164,3 +164,15 @@ fn what_a_killed_process_counted_as_lost_is_lost() {
     let beside = partial.finish(None);
     assert_eq!((beside.losses.absent, beside.lost_spans()), (Some(7), 7));
 }
+
+#[test]
+fn a_step_that_goes_on_in_traces_that_are_not_there_is_not_whole() {
+    let resource = process(0);
+    let goes_on = |number: u64, parts: i64| {
+        let mut trace = step(number, &resource, 0);
+        trace.spans.iter_mut().take(1).for_each(|root| root.set_figure(Figure::TraceParts, parts));
+        trace
+    };
+    let whole = |parts: i64| fold(&[goes_on(0, 0), goes_on(1, parts)]).finish(None).coverage.whole_steps;
+    assert_eq!((whole(0), whole(2)), (2, 1));
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use stepscope_core::SectionKind;
 
 use super::ids::Ids;
+use super::joined;
 use super::open::OpenTrace;
 use super::skew::Early;
 use crate::issues::Issues;
@@ -185,6 +186,9 @@ impl Deliverer {
             }
         }
         arena.give_back(trace);
+        if !open.joined.is_empty() {
+            joined::settle(trace, &open.joined, open.missing_parts);
+        }
         self.early = Early::default();
         if open.is_ours() && completeness == Completeness::Complete && self.is_plain_tree() {
             return &mut self.trace;

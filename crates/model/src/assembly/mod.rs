@@ -1,16 +1,20 @@
 //! Assembly: spans grouped by trace across messages and files, in any order, and delivered as soon as a
-//! trace of our layer is whole; foreign traces at the end of the input. Memory is bounded by spilling.
+//! trace of our layer is whole, with those that continue it; foreign traces at the end of the input. Memory is bounded by
+//! spilling.
 
 mod clock;
 mod closed;
 mod deliver;
+mod handover;
 mod hash;
 mod ids;
+mod joined;
 mod open;
+mod parts;
 mod skew;
 mod spill;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +23,7 @@ use stepscope_core::identity::TraceId;
 
 pub(crate) use clock::ClockState;
 use clock::Clocks;
-use closed::{Closed, ClosedRanges};
+use closed::Closed;
 pub(crate) use deliver::hex;
 use deliver::{Deliverer, count};
 use hash::IdState;
@@ -58,6 +62,12 @@ pub(crate) struct Assembler {
     memory_bytes: usize,
     spill_dir: Option<PathBuf>,
     traces: HashMap<TraceId, u32, IdState>,
+    /// Traces with all of their spans that wait for those that continue them, or for those that they continue.
+    held: HashMap<TraceId, u32, IdState>,
+    /// Held traces that are whole, by those that they continue.
+    parts: HashMap<TraceId, BTreeSet<TraceId>, IdState>,
+    /// Whether traces stand apart from those that continue them: together they are too much.
+    apart: bool,
     slots: Vec<OpenTrace>,
     free: Vec<u32>,
     /// The trace of the last span: spans of a trace mostly come together.
@@ -77,6 +87,9 @@ impl Assembler {
             memory_bytes: options.memory_bytes,
             spill_dir: options.spill_dir.clone(),
             traces: HashMap::default(),
+            held: HashMap::default(),
+            parts: HashMap::default(),
+            apart: false,
             slots: Vec::new(),
             free: Vec::new(),
             last: None,
@@ -95,7 +108,7 @@ impl Assembler {
         (self.memory_bytes, self.spill_dir.clone())
     }
 
-    /// The open trace `id`, opened if need be; `None` if it was delivered before.
+    /// The open trace `id`, opened if need be; `None` if all of it has come before.
     #[inline]
     fn slot(&mut self, id: &TraceId, resource: &Arc<Resource>, file: FileId, issues: &Issues) -> Option<u32> {
         if let Some((last, slot)) = self.last
@@ -112,7 +125,7 @@ impl Assembler {
                 }
                 slot
             }
-            None if self.closed.contains(id) => return None,
+            None if self.closed.contains(id) || self.held.contains_key(id) => return None,
             None => {
                 let slot = self.free.pop().unwrap_or_else(|| {
                     self.slots.push(OpenTrace::default());
@@ -183,9 +196,9 @@ impl Assembler {
             return;
         };
         let Some(open) = self.slots.get_mut(slot as usize) else { return };
-        let capacity = open.bytes.capacity();
+        let (begin, capacity) = (open.bytes.len(), open.bytes.capacity());
         if let Some(span) = write(&mut open.bytes) {
-            open.note(&span, resource);
+            open.note(&span, begin, resource);
         }
         self.open_bytes += open.bytes.capacity() - capacity;
         if open.may_be_whole() {
@@ -203,9 +216,9 @@ impl Assembler {
                 return;
             };
             let Some(open) = self.slots.get_mut(slot as usize) else { return };
-            let capacity = open.bytes.capacity();
+            let (begin, capacity) = (open.bytes.len(), open.bytes.capacity());
             open.bytes.extend_from_slice(record);
-            open.note(&span.noted(), &piece.resource);
+            open.note(&span.noted(), begin, &piece.resource);
             self.open_bytes += open.bytes.capacity() - capacity;
             if open.may_be_whole() {
                 self.try_close(slot, None, issues, sink);
@@ -240,24 +253,47 @@ impl Assembler {
         });
     }
 
-    /// Delivers the trace if all its spans are really there.
+    /// Delivers the trace if all its spans are really there, and holds it if that is not all.
     fn try_close(&mut self, slot: u32, offset: Option<u64>, issues: &mut Issues, sink: &mut dyn Sink) {
         let Some(open) = self.slots.get_mut(slot as usize) else { return };
         let (_, ours) = self.deliverer.index(&open.bytes);
         if !open.is_whole(ours) {
             return;
         }
+        if !open.is_alone() {
+            return self.hold(slot, offset, issues, sink);
+        }
+        let id = open.id;
+        self.hand_over(slot, Completeness::Complete, offset, issues, sink);
+        self.traces.remove(&id);
+        self.close(&id, issues);
+    }
+
+    /// Delivers the trace that the deliverer has looked through last.
+    fn hand_over(
+        &mut self,
+        slot: u32,
+        completeness: Completeness,
+        offset: Option<u64>,
+        issues: &mut Issues,
+        sink: &mut dyn Sink,
+    ) {
+        let Some(open) = self.slots.get(slot as usize) else { return };
         let (id, file) = (open.id, open.file);
-        let trace = self.deliverer.build(open, Completeness::Complete, issues);
+        let trace = self.deliverer.build(open, completeness, issues);
         self.counts.traces += 1;
         self.counts.spans += trace.spans.len() as u64;
+        self.counts.incomplete += u64::from(completeness == Completeness::Incomplete);
         self.clocks.note(trace, file, issues);
         sink.exchange(trace);
         self.skews.add(file, self.deliverer.early());
         self.repeated_in(&id, (file, offset), issues);
-        self.traces.remove(&id);
         self.release(slot);
-        if !self.closed.insert(&id) {
+    }
+
+    /// What comes of this trace from now on has come before.
+    fn close(&mut self, id: &TraceId, issues: &mut Issues) {
+        if !self.closed.insert(id) {
             issues.add(FileId::NONE, IssueKind::LimitReached, None, 1, || {
                 "too many gaps between trace numbers to recognise traces that come again later".into()
             });
@@ -278,7 +314,7 @@ impl Assembler {
 
     /// Moves everything open to temporary files if it is too much for memory.
     pub(crate) fn bound(&mut self, issues: &mut Issues) {
-        if self.open_bytes > self.memory_bytes && !self.traces.is_empty() {
+        if self.open_bytes > self.memory_bytes && !(self.traces.is_empty() && self.held.is_empty()) {
             self.spill_all(issues);
         }
     }
@@ -298,6 +334,8 @@ impl Assembler {
 
     fn forget_open(&mut self) {
         self.traces.clear();
+        self.held.clear();
+        self.parts.clear();
         self.slots.clear();
         self.free.clear();
         self.last = None;
@@ -307,9 +345,9 @@ impl Assembler {
     fn write_all(&mut self) -> io::Result<()> {
         let spill = match &mut self.spill {
             Some(spill) => spill,
-            None => self.spill.insert(Spill::new(self.spill_dir.as_ref(), 0)?),
+            None => self.spill.insert(Spill::new(self.spill_dir.as_ref(), 0, false)?),
         };
-        for &slot in self.traces.values() {
+        for &slot in self.traces.values().chain(self.held.values()) {
             if let Some(open) = self.slots.get(slot as usize) {
                 spill.write(open)?;
             }
@@ -332,7 +370,7 @@ impl Assembler {
     }
 
     fn finish_part(&mut self, part: Part, issues: &mut Issues, sink: &mut dyn Sink) {
-        if part.bytes > self.memory_bytes as u64 && part.can_split() {
+        if self.is_too_much(part.bytes, part.is_joined()) && part.can_split() {
             match part.split(self.spill_dir.as_ref()) {
                 Ok(split) => split.into_parts().for_each(|part| self.finish_part(part, issues, sink)),
                 Err(error) => lost(&error, issues),
@@ -340,13 +378,15 @@ impl Assembler {
             return;
         }
         // One trace, or ids made to collide: as much of them as fits.
-        let too_large = part.bytes > self.memory_bytes as u64;
+        let too_large = self.is_too_much(part.bytes, part.is_joined());
+        self.apart = part.apart;
         let mut room = if too_large { self.memory_bytes } else { usize::MAX };
         let read = part.read(|piece| self.reload(piece, &mut room, issues, sink));
         if let Err(error) = read {
             lost(&error, issues);
         }
         self.finish_open(issues, sink);
+        self.apart = false;
     }
 
     /// Takes a piece of a trace back into memory, as far as there is room.
@@ -376,118 +416,49 @@ impl Assembler {
 
     /// Delivers what is open in memory, by id.
     fn finish_open(&mut self, issues: &mut Issues, sink: &mut dyn Sink) {
-        let mut order: Vec<(TraceId, u32)> = self.traces.drain().collect();
+        let mut order: Vec<(TraceId, u32)> = self.traces.drain().chain(self.held.drain()).collect();
         order.sort_unstable();
-        for (_, slot) in order {
+        self.hold_parts(&order);
+        let (parts, first): (Vec<_>, Vec<_>) =
+            order.into_iter().partition(|(id, _)| self.held.contains_key(id));
+        for (id, slot) in first {
+            let has_parts = self.parts.contains_key(&id);
             let Some(open) = self.slots.get_mut(slot as usize) else { continue };
+            if has_parts || !open.is_alone() {
+                self.deliver_group(slot, None, issues, sink);
+                continue;
+            }
             let (distinct, ours) = self.deliverer.index(&open.bytes);
-            let complete = open.is_complete_at_end(distinct, ours);
-            let completeness = if complete { Completeness::Complete } else { Completeness::Incomplete };
-            let (file, id) = (open.file, open.id);
+            let is_complete = open.is_complete_at_end(distinct, ours);
             // A run that never ended has only markers of its beginning; that is for the analysis to say.
-            let unended_run = open.is_ours() && open.only_run;
-            let trace = self.deliverer.build(open, completeness, issues);
-            self.counts.traces += 1;
-            self.counts.spans += trace.spans.len() as u64;
-            self.clocks.note(trace, file, issues);
-            sink.exchange(trace);
-            if !complete {
-                self.counts.incomplete += 1;
+            let is_unended_run = open.is_ours() && open.only_run;
+            if !is_complete && !is_unended_run {
+                tell_incomplete(&id, open.file, issues);
             }
-            if !complete && !unended_run {
-                issues.add(file, IssueKind::IncompleteTrace, None, 1, || {
-                    format!(
-                        "trace {} lacks spans or its root: they had not ended when the program stopped, went with \
-                         files that a bounded directory gave up, or are in a file that was not given",
-                        hex(&id)
-                    )
-                });
-            }
-            self.skews.add(file, self.deliverer.early());
-            self.repeated_in(&id, (file, None), issues);
-            self.release(slot);
+            self.hand_over(slot, Completeness::of(is_complete), None, issues, sink);
         }
-    }
-
-    /// Whether what is open is in memory, and not more than `max_bytes`.
-    pub(crate) fn holds_at_most(&self, max_bytes: usize) -> bool {
-        self.spill.is_none() && self.open_bytes <= max_bytes
-    }
-
-    /// Whether spans of a trace that is among `closed` are open here.
-    pub(crate) fn has_open_of(&self, closed: &ClosedRanges) -> bool {
-        // Spilled traces are not looked at one by one.
-        let mut other = Closed::default();
-        let (_, is_whole) = other.absorb(closed);
-        self.spill.is_some() || !is_whole || self.traces.keys().any(|id| other.contains(id))
-    }
-
-    /// Forgets open traces that another reader has delivered: what is here of them came twice.
-    pub(crate) fn drop_closed(&mut self, issues: &mut Issues) {
-        let gone: Vec<(TraceId, u32)> = self
-            .traces
-            .iter()
-            .filter(|(id, _)| self.closed.contains(id))
-            .map(|(&id, &slot)| (id, slot))
-            .collect();
-        for (id, slot) in gone {
-            self.traces.remove(&id);
-            if let Some(open) = self.slots.get(slot as usize) {
-                let (file, spans) = (open.file, u64::from(open.spans));
-                self.repeated((file, None), spans, issues);
-            }
-            self.release(slot);
-        }
-    }
-
-    /// Takes a piece of a trace that another reader left open.
-    pub(crate) fn absorb(&mut self, piece: &Piece, issues: &mut Issues, sink: &mut dyn Sink) {
-        self.add_records(piece, issues, sink);
-        self.bound(issues);
-    }
-
-    /// Hands out everything that is open, sorted, without delivering it. An error where temporary files
-    /// cannot be read, or without a cause where it is more than `max_bytes`.
-    pub(crate) fn take_open(
-        &mut self,
-        max_bytes: usize,
-        issues: &mut Issues,
-    ) -> Result<Vec<Piece>, Option<io::Error>> {
-        let mut pieces = Vec::new();
-        let mut bytes = 0usize;
-        for slot in std::mem::take(&mut self.traces).into_values() {
-            if let Some(open) = self.slots.get_mut(slot as usize) {
-                bytes = bytes.saturating_add(open.bytes.len());
-                let records = std::mem::take(&mut open.bytes);
-                let resource = Arc::clone(&open.resource);
-                pieces.push(Piece { id: open.id, file: open.file, resource, records });
+        // Of those left each continues another one of them.
+        for (id, slot) in parts {
+            if self.held.remove(&id).is_some() {
+                self.deliver_group(slot, None, issues, sink);
             }
         }
-        self.forget_open();
-        for part in self.spill.take().into_iter().flat_map(Spill::into_parts) {
-            part.read(|piece| {
-                if self.closed.contains(&piece.id) {
-                    // It was closed after it had been spilled, so it came twice.
-                    self.repeated((piece.file, None), count(&piece.records), issues);
-                    return;
-                }
-                bytes = bytes.saturating_add(piece.records.len());
-                if bytes <= max_bytes {
-                    pieces.push(piece);
-                }
-            })
-            .map_err(Some)?;
-        }
-        if bytes > max_bytes {
-            return Err(None);
-        }
-        pieces.sort_unstable_by(|a, b| (a.id, &a.records).cmp(&(b.id, &b.records)));
-        Ok(pieces)
+        self.parts.clear();
     }
 }
 
 fn lost(error: &io::Error, issues: &mut Issues) {
     issues.add(FileId::NONE, IssueKind::LimitReached, None, 1, || {
         format!("open traces in a temporary file were lost ({error}); give more memory or more disk")
+    });
+}
+
+fn tell_incomplete(id: &TraceId, file: FileId, issues: &mut Issues) {
+    issues.add(file, IssueKind::IncompleteTrace, None, 1, || {
+        format!(
+            "trace {} lacks spans or its root: they had not ended when the program stopped, went with files that a bounded \
+             directory gave up, or are in a file that was not given",
+            hex(id)
+        )
     });
 }

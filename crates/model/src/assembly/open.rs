@@ -6,9 +6,9 @@ use std::sync::Arc;
 use stepscope_core::SectionKind;
 use stepscope_core::identity::TraceId;
 
-use crate::Resource;
 use crate::issues::FileId;
-use crate::record::{Noted, flag, records};
+use crate::record::{Noted, Record, flag, records};
+use crate::{Figure, Resource};
 
 /// Spans and state of an open trace.
 #[derive(Debug, Default)]
@@ -24,6 +24,13 @@ pub(crate) struct OpenTrace {
     announced: Option<u32>,
     /// Whether a root of our layer announced them: only then the end can be known.
     announced_by_us: bool,
+    /// Traces that continue it, as its root announced.
+    pub(crate) parts: Option<u32>,
+    /// The section of another trace that it continues, if it is counted there.
+    pub(crate) continued: Option<(TraceId, u64)>,
+    /// The traces that were joined with it, sorted, and how many were announced and are missing.
+    pub(crate) joined: Vec<TraceId>,
+    pub(crate) missing_parts: u32,
     /// Whether there is a span without a parent, or one that announces a count.
     pub(crate) has_root: bool,
     /// Whether every span so far is of kind run or epoch.
@@ -52,9 +59,9 @@ impl OpenTrace {
         *self = Self { id, bytes, only_run: true, resource: Arc::clone(resource), file, ..Self::default() };
     }
 
-    /// Takes note of the span whose record was just appended.
+    /// Takes note of the span whose record was just appended, at `begin`.
     #[inline]
-    pub(crate) fn note(&mut self, span: &Noted, resource: &Arc<Resource>) {
+    pub(crate) fn note(&mut self, span: &Noted, begin: usize, resource: &Arc<Resource>) {
         let &Noted { id, kind, flags, .. } = span;
         let ours = flags & flag::OURS != 0;
         let announced =
@@ -69,8 +76,21 @@ impl OpenTrace {
             self.has_root = true;
             self.announced = self.announced.max(announced);
             self.announced_by_us |= ours && announced.is_some();
+            if ours && announced.is_some() {
+                self.note_parts(begin);
+            }
         }
         self.offer_resource(resource, is_root);
+    }
+
+    /// Whether it has parts, and is one. The largest that is said, so that the order does not matter.
+    fn note_parts(&mut self, begin: usize) {
+        let record = self.bytes.get(begin..).and_then(Record::first).map(|(record, _)| record);
+        let said = record.and_then(|record| Some((record, record.figure(Figure::TraceParts)?)));
+        if let Some((record, parts)) = said {
+            self.parts = self.parts.max(u32::try_from(parts).ok());
+            self.continued = self.continued.max(record.continued());
+        }
     }
 
     /// The root's resource wins, then the smaller one, so that the order of spans does not matter.
@@ -97,6 +117,11 @@ impl OpenTrace {
     #[inline]
     pub(crate) fn may_be_whole(&self) -> bool {
         self.announced_by_us && self.announced.is_some_and(|announced| self.ours >= announced)
+    }
+
+    /// Whether it stands for itself: it is no part of another trace, and has none.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.continued.is_none() && self.parts.unwrap_or(0) == 0
     }
 
     /// Told the number of different spans of our layer: whether the trace is whole. If it is not, ids are

@@ -1,12 +1,13 @@
 //! Open traces on disk, when they are too many for memory: split among temporary files by their ids, so that
-//! each file can be finished by itself. The files have no names and vanish with the reader.
+//! each file can be finished by itself; a trace and those that continue it are in one. The files have no names and
+//! vanish with the reader.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stepscope_core::identity::TraceId;
+use stepscope_core::identity::{TraceId, continuing};
 
 use super::TRACE_OVERHEAD;
 use super::hash::stable;
@@ -29,7 +30,11 @@ pub(crate) struct Part {
     /// The only trace in it, while there is only one.
     only: Option<TraceId>,
     many: bool,
+    /// Whether there are traces of which none continues another one of them.
+    many_groups: bool,
     pub(crate) level: u32,
+    /// Whether traces are apart from those that they continue.
+    pub(crate) apart: bool,
 }
 
 /// The files of one split.
@@ -37,6 +42,7 @@ pub(crate) struct Part {
 pub(crate) struct Spill {
     parts: Vec<Part>,
     level: u32,
+    apart: bool,
 }
 
 /// Some spans of a trace outside of memory: in a temporary file or in a partial.
@@ -52,8 +58,8 @@ pub(crate) struct Piece {
 }
 
 impl Spill {
-    /// Opens the files of a split; `level` 0 is the first one.
-    pub(crate) fn new(dir: Option<&PathBuf>, level: u32) -> io::Result<Self> {
+    /// Opens the files of a split; `level` 0 is the first one. `apart`: see [`Part::apart`].
+    pub(crate) fn new(dir: Option<&PathBuf>, level: u32, apart: bool) -> io::Result<Self> {
         let parts = (0..1 << SPLIT_BITS)
             .map(|_| {
                 let file = match dir {
@@ -61,10 +67,10 @@ impl Spill {
                     None => tempfile::tempfile()?,
                 };
                 let file = BufWriter::with_capacity(32 << 10, file);
-                Ok(Part { file, bytes: 0, only: None, many: false, level })
+                Ok(Part { file, bytes: 0, only: None, many: false, many_groups: false, level, apart })
             })
             .collect::<io::Result<_>>()?;
-        Ok(Self { parts, level })
+        Ok(Self { parts, level, apart })
     }
 
     /// Writes what is open of a trace.
@@ -80,7 +86,8 @@ impl Spill {
         resource: &Resource,
         records: &[u8],
     ) -> io::Result<()> {
-        let index = stable(id) >> (64 - SPLIT_BITS * (self.level + 1)) & ((1 << SPLIT_BITS) - 1);
+        let group = if self.apart { *id } else { continuing(id, 0) };
+        let index = stable(&group) >> (64 - SPLIT_BITS * (self.level + 1)) & ((1 << SPLIT_BITS) - 1);
         let Some(part) = self.parts.get_mut(index as usize) else { return Ok(()) };
         let mut head = Vec::with_capacity(256);
         head.extend_from_slice(id);
@@ -91,6 +98,7 @@ impl Spill {
         part.file.write_all(records)?;
         part.bytes += (TRACE_OVERHEAD + records.len()) as u64;
         part.many |= part.only.is_some_and(|only| only != *id);
+        part.many_groups |= part.only.is_some_and(|only| continuing(&only, 0) != continuing(id, 0));
         part.only = Some(*id);
         Ok(())
     }
@@ -109,12 +117,21 @@ impl Spill {
 impl Part {
     /// Whether splitting again can make it smaller.
     pub(crate) fn can_split(&self) -> bool {
-        self.many && self.level < MAX_LEVEL
+        self.many && (self.level < MAX_LEVEL || !self.apart)
     }
 
-    /// The same pieces in smaller parts, a level deeper.
+    /// Whether it holds one trace and those that continue it.
+    pub(crate) fn is_joined(&self) -> bool {
+        self.many && !self.many_groups && !self.apart
+    }
+
+    /// The same pieces in smaller parts, a level deeper, or else each trace apart from those that it continues.
     pub(crate) fn split(self, dir: Option<&PathBuf>) -> io::Result<Spill> {
-        let mut split = Spill::new(dir, self.level + 1)?;
+        let goes_on = self.apart || (self.many_groups && self.level < MAX_LEVEL);
+        let mut split = match goes_on {
+            true => Spill::new(dir, self.level + 1, self.apart)?,
+            false => Spill::new(dir, 0, true)?,
+        };
         let mut failed = Ok(());
         self.read(|piece| {
             if failed.is_ok() {
@@ -243,7 +260,7 @@ mod tests {
             sdk: "é".into(),
             ..Resource::default()
         };
-        let mut spill = Spill::new(None, 0).unwrap();
+        let mut spill = Spill::new(None, 0, false).unwrap();
         for n in 0..200u8 {
             let id = [n % 50; 16];
             spill.write_piece(&id, FileId(7), &resource, &[n; 100]).unwrap();

@@ -104,7 +104,7 @@ impl Gather {
     fn spill_all(&mut self) -> io::Result<()> {
         let spill = match &mut self.spill {
             Some(spill) => spill,
-            None => self.spill.insert(Spill::new(self.spill_dir.as_ref(), 0)?),
+            None => self.spill.insert(Spill::new(self.spill_dir.as_ref(), 0, true)?),
         };
         for (id, open) in self.traces.drain() {
             spill.write_piece(&id, FileId::NONE, &Resource::default(), &open.bytes)?;

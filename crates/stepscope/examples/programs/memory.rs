@@ -1,5 +1,5 @@
-//! Known allocations inside sections, by `section!` or, with the argument `span`, by `tracing` spans. What the
-//! figures have to be stands in the test.
+//! Known allocations inside sections, by `section!` or, with the argument `span`, by `tracing` spans; with `moved`, in one
+//! that moves between threads. What the figures have to be stands in the test.
 
 use std::hint::black_box;
 
@@ -63,7 +63,21 @@ fn one_step(spans: bool, number: u64) {
         .unwrap();
 }
 
+/// A span that goes on on another thread, where memory is still there that it allocated before.
+fn moved(number: u64) {
+    let _step = step!(number);
+    let span = info_span!("moved");
+    let first = span.in_scope(|| heap(1_000_001));
+    let elsewhere = || {
+        // What the registry has for a thread's first span is not the section's.
+        info_span!("first").in_scope(|| ());
+        span.in_scope(|| heap(2_000_003))
+    };
+    let second = std::thread::scope(|scope| scope.spawn(elsewhere).join().unwrap());
+    span.in_scope(|| drop((first, second)));
+}
+
 pub(crate) fn run(kind: &str) {
     let _run = crate::start();
-    (0..5).for_each(|number| one_step(kind == "span", number));
+    (0..5).for_each(|number| if kind == "moved" { moved(number) } else { one_step(kind == "span", number) });
 }

@@ -330,6 +330,9 @@ fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &Sectio
     if let Some(left_out) = root.left_out {
         visitor.span_attribute(attr::TRACE_LEFT_OUT, Value::Int(i64::from(left_out)));
     }
+    if let Some(parts) = root.trace_parts {
+        visitor.span_attribute(attr::TRACE_PARTS, Value::Int(i64::from(parts)));
+    }
     if let Some((_, trace, span)) = root.continues {
         write_link(visitor, &trace, span);
     }

@@ -304,6 +304,7 @@ impl ThreadState {
             is_deep: open.has(flag::DEEP),
             trace_spans: 0,
             trace_dropped: 0,
+            trace_parts: None,
             left_out: None,
             step: about.step.filter(|_| !open.has(flag::DISCARDED)),
             epoch: about.epoch,
@@ -348,6 +349,7 @@ impl ThreadState {
         if let Some(root) = record.root.as_mut() {
             (root.trace_spans, root.trace_dropped) =
                 if is_of_run { state.close_run() } else { state.close() };
+            root.trace_parts = state.close_parts(root.continues.is_some());
             // What lasts for longer than the deep step has sections that leave no span.
             let is_whole = root.is_deep && (step.is_some() || self.recorder.deep_steps.is_open());
             let left_out = self.recorder.left_out(state, open.start_ns(), is_whole);

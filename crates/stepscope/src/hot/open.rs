@@ -511,6 +511,16 @@ impl Open {
     /// Adds what one stay inside the section measured.
     #[inline]
     pub(crate) fn add(&self, owned: bool, stay: &Stay) {
+        if stay.peak_bytes.is_some() && (self.was_entered() || self.has_rest()) {
+            let elsewhere = if self.has_rest() { self.rest().stays.left_bytes(stay) } else { Some(0) };
+            self.put(owned, &stay.above(self.stays.left_bytes(stay).zip(elsewhere)));
+        } else {
+            self.put(owned, stay);
+        }
+    }
+
+    #[inline]
+    fn put(&self, owned: bool, stay: &Stay) {
         if owned {
             self.stays.add(stay);
         } else {

@@ -7,7 +7,7 @@ mod paths;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use stepscope_core::identity::{TraceId, TraceIds, instance_and_sequence, mix};
+use stepscope_core::identity::{TraceId, TraceIds, continuing, instance_and_sequence, mix};
 use stepscope_core::{Level, LossReason, PathId, Phase, SectionKind};
 
 use crate::config::Config;
@@ -382,6 +382,11 @@ impl Recorder {
 
     pub(crate) fn next_trace_id(&self, step: Option<u64>) -> TraceId {
         self.trace_ids.trace_id(self.next_trace.fetch_add(1, Ordering::Relaxed), step)
+    }
+
+    /// The id of a trace that continues `trace`.
+    pub(crate) fn continuing_trace_id(&self, trace: &TraceId) -> TraceId {
+        continuing(trace, self.next_trace.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Whether a trace is one of this recorder's.

@@ -151,6 +151,7 @@ mod tests {
             left_out: None,
             step: Some(number),
             epoch: None,
+            trace_parts: None,
             continues: None,
         });
         let kind = if step.is_some() { SectionKind::Step } else { SectionKind::Section };

@@ -67,6 +67,7 @@ mod tests {
             left_out: None,
             step: None,
             epoch: None,
+            trace_parts: None,
             continues: None,
         });
         let record = SectionRecord { trace_id: [trace; 16], root, ..SectionRecord::default() };

@@ -47,6 +47,8 @@ pub(crate) struct RootRecord {
     pub is_deep: bool,
     pub trace_spans: u32,
     pub trace_dropped: u32,
+    /// Traces that continue it, where that is told.
+    pub trace_parts: Option<u32>,
     /// Sections left out on purpose, where the run's level does not say it.
     pub left_out: Option<u32>,
     pub step: Option<u64>,
@@ -72,7 +74,7 @@ pub(crate) const WORDS: usize = 10;
 pub(crate) const LIGHT_WORDS: usize = 7;
 
 /// Words of a record that has everything: itself, its root, memory, figures, and the entries that did not fit.
-const MAX_WORDS: usize = WORDS + 8 + 4 + 5 + 1;
+const MAX_WORDS: usize = WORDS + 9 + 4 + 5 + 1;
 
 /// A record as words, without an allocation.
 #[derive(Debug)]
@@ -110,6 +112,7 @@ pub(crate) const IS_LIGHT: u64 = 1 << 12;
 /// Of a light one: one word more says how long it was entered, where that is not all of its time.
 pub(crate) const HAS_BUSY: u64 = 1 << 13;
 const HAS_LEFT_OUT: u64 = 1 << 14;
+const HAS_PARTS: u64 = 1 << 15;
 
 fn id_words(id: &TraceId) -> [u64; 2] {
     let bits = u128::from_be_bytes(*id);
@@ -165,6 +168,7 @@ impl SectionRecord {
             set(root.step.is_some(), HAS_STEP);
             set(root.epoch.is_some(), HAS_EPOCH);
             set(root.continues.is_some(), HAS_CONTINUES);
+            set(root.trace_parts.is_some(), HAS_PARTS);
         }
         set(self.memory.is_some(), HAS_MEMORY);
         set(self.is_error, IS_ERROR);
@@ -196,7 +200,9 @@ impl SectionRecord {
                     | u64::from(root.is_deep) << 9
                     | root.left_out.map_or(0, |count| u64::from(count) + 1) << 16,
             ]);
-            root.step.into_iter().chain(root.epoch).for_each(|number| packed.add([number]));
+            let parts = root.trace_parts.map(u64::from);
+            let numbers = [root.step, root.epoch, parts];
+            numbers.into_iter().flatten().for_each(|number| packed.add([number]));
             if let Some((path, trace, span)) = root.continues {
                 let [trace_high, trace_low] = id_words(&trace);
                 packed.add([u64::from(path), trace_high, trace_low, span]);
@@ -262,6 +268,7 @@ impl SectionRecord {
                 mode: Mode::from_index(mode as u8)?,
                 step: words.next_if(has(HAS_STEP))?,
                 epoch: words.next_if(has(HAS_EPOCH))?,
+                trace_parts: words.next_if(has(HAS_PARTS))?.map(|parts| parts as u32),
                 continues: if has(HAS_CONTINUES) {
                     Some((words.next()? as u32, id_from([words.next()?, words.next()?]), words.next()?))
                 } else {
@@ -333,6 +340,7 @@ mod tests {
                 step: Some(13),
                 epoch: Some(0),
                 continues: Some((14, [15; 16], 16)),
+                trace_parts: Some(27),
             }),
             memory: Some(MemoryRecord { alloc_bytes: 17, free_bytes: 18, alloc_count: 19, free_count: 20 }),
             cpu_ns: Some(21),
@@ -352,6 +360,7 @@ mod tests {
                 root.step = root.step.filter(|_| has(1));
                 root.epoch = root.epoch.filter(|_| has(2));
                 root.continues = root.continues.filter(|_| has(3));
+                root.trace_parts = root.trace_parts.filter(|_| has(3));
                 root.announces = has(3);
                 root.is_deep = has(1);
                 root.left_out = root.left_out.filter(|_| has(2));

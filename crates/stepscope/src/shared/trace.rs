@@ -68,23 +68,36 @@ pub(crate) struct About {
     pub root_thread: u64,
     /// Its root leaves a span, or is meant to.
     pub root_leaves: bool,
+    /// Traces that continue it are counted in it, and it is counted in the one that it continues, if it does.
+    pub is_counted: bool,
 }
 
 impl About {
     pub(crate) fn new(id: TraceId, root_kind: SectionKind) -> Self {
-        Self { id, root_kind, step: None, epoch: None, mode: Mode::Train, root_thread: 0, root_leaves: true }
+        Self {
+            id,
+            root_kind,
+            step: None,
+            epoch: None,
+            mode: Mode::Train,
+            root_thread: 0,
+            root_leaves: true,
+            // Nobody waits for the end of a run to see its epochs.
+            is_counted: root_kind != SectionKind::Run,
+        }
     }
 
     /// A trace for what this one, which is full or closed, has no room for.
-    pub(crate) fn continuation(&self, id: TraceId, root_thread: u64) -> Self {
-        Self { id, root_thread, root_leaves: true, ..*self }
+    pub(crate) fn continuation(&self, id: TraceId, root_thread: u64, is_counted: bool) -> Self {
+        Self { id, root_thread, root_leaves: true, is_counted, ..*self }
     }
 }
 
 /// What all spans of a trace share.
 #[derive(Debug, Default)]
 pub(crate) struct TraceState {
-    /// Spans started in this trace that are meant to be exported, with [`CLOSED`] set once the root has ended;
+    /// Spans started in this trace that are meant to be exported, with [`CLOSED`] set once the root has ended, and
+    /// [`CONTINUED`] where another one continues it;
     /// open sections that hold it, in units of [`HOLD`]; its generation, in units of [`GENERATION`]. In one word,
     /// so that no span can join between the count and the closing, or join what has become another trace.
     state: AtomicU64,
@@ -92,6 +105,8 @@ pub(crate) struct TraceState {
     dropped: AtomicU32,
     /// Sections that began in it and leave no span, on purpose.
     left_out: AtomicU32,
+    /// Traces that continue it, with [`CLOSED_PARTS`] set once the root has said how many.
+    parts: AtomicU32,
     /// Of a run's trace: those that have ended. A run can end, by a signal, before the epoch in it.
     ended: AtomicU32,
     /// Written before anybody else knows the trace.
@@ -101,7 +116,7 @@ pub(crate) struct TraceState {
     written: RelaxedU64,
     step: RelaxedU64,
     epoch: RelaxedU64,
-    /// Root's kind, mode, [`HAS_STEP`], [`HAS_EPOCH`], [`ROOT_LEAVES`].
+    /// Root's kind, mode, [`HAS_STEP`], [`HAS_EPOCH`], [`ROOT_LEAVES`], [`IS_COUNTED`].
     bits: RelaxedU64,
     /// For a trace that continues a full one.
     announcement: Mutex<Announcement>,
@@ -125,13 +140,19 @@ enum Announcement {
 const STARTED: u64 = 0xffff;
 /// No new span may join.
 const CLOSED: u64 = 1 << 16;
-const HOLD: u64 = 1 << 17;
+/// Of the traces that continue it, one began before it was closed.
+const CONTINUED: u64 = 1 << 17;
+const HOLD: u64 = 1 << 18;
 const GENERATION: u64 = 1 << 40;
 const HOLDS: u64 = GENERATION - HOLD;
 
 const HAS_STEP: u64 = 1 << 16;
 const HAS_EPOCH: u64 = 1 << 17;
 const ROOT_LEAVES: u64 = 1 << 18;
+const IS_COUNTED: u64 = 1 << 19;
+
+/// No further trace is counted.
+const CLOSED_PARTS: u32 = 1 << 31;
 
 impl TraceState {
     /// Makes it the trace `about`, with one section that holds it: its root.
@@ -149,11 +170,13 @@ impl TraceState {
                 | (about.mode as u64) << 8
                 | flag(about.step.is_some(), HAS_STEP)
                 | flag(about.epoch.is_some(), HAS_EPOCH)
-                | flag(about.root_leaves, ROOT_LEAVES),
+                | flag(about.root_leaves, ROOT_LEAVES)
+                | flag(about.is_counted, IS_COUNTED),
         );
         self.written.set(0);
         self.dropped.store(0, Ordering::Relaxed);
         self.left_out.store(0, Ordering::Relaxed);
+        self.parts.store(0, Ordering::Relaxed);
         self.ended.store(0, Ordering::Relaxed);
         let generation = self.state.load(Ordering::Relaxed) / GENERATION;
         let root = HOLD | u64::from(about.root_leaves);
@@ -171,6 +194,7 @@ impl TraceState {
             mode: Mode::from_index((bits >> 8) as u8).unwrap_or(Mode::Train),
             root_thread: self.root_thread.get(),
             root_leaves: bits & ROOT_LEAVES != 0,
+            is_counted: bits & IS_COUNTED != 0,
         }
     }
 
@@ -248,6 +272,7 @@ impl TraceState {
     fn announce(&self, ended: &mut Ended) {
         if let Some(root) = &mut ended.0.root {
             (root.trace_spans, root.trace_dropped) = self.close();
+            root.trace_parts = self.close_parts(true);
             root.announces = true;
         }
     }
@@ -311,6 +336,27 @@ impl TraceState {
     pub(crate) fn close_run(&self) -> (u32, u32) {
         let (_, dropped) = self.close();
         (self.ended.load(Ordering::Relaxed).saturating_sub(dropped), dropped)
+    }
+
+    /// Counts a trace that continues this one, for who holds it; `false` where it is closed, so that nobody waits for more.
+    pub(crate) fn count_part(&self) -> bool {
+        let continued = |state: u64| (state & CLOSED == 0).then_some(state | CONTINUED);
+        let one_more = |parts: u32| (parts < CLOSED_PARTS - 1).then(|| parts + 1);
+        self.bits.get() & IS_COUNTED != 0
+            && self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, continued).is_ok()
+            && self.parts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Of a closed trace: how many continue it, where that is to be told. No more are counted.
+    pub(crate) fn close_parts(&self, continues: bool) -> Option<u32> {
+        let state = self.state.load(Ordering::Relaxed);
+        let is_full = state & STARTED >= u64::from(stepscope_core::MAX_TRACE_SPANS);
+        // Only then somebody may be counting at this moment.
+        let parts = match state & CONTINUED {
+            0 => 0,
+            _ => self.parts.fetch_or(CLOSED_PARTS, Ordering::Relaxed) & !CLOSED_PARTS,
+        };
+        (self.bits.get() & IS_COUNTED != 0 && (continues || is_full || parts > 0)).then_some(parts)
     }
 
     /// Closes the trace and says how many spans a reader will find and how many were lost so far.

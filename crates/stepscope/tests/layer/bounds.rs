@@ -85,12 +85,13 @@ fn a_trace_that_is_too_wide_goes_on_in_linked_ones() {
         assert_eq!((part.kind(), part.int(attr::STEP)), ("section", Some(0)));
         sizes.insert(part.trace, traces[&part.trace].len());
         if part.int(attr::TRACE_SPANS).is_some() {
-            assert!(part.links.contains(&(outer.trace, outer.id)));
+            assert_eq!((part.links[0], part.int(attr::TRACE_PARTS)), ((outer.trace, outer.id), Some(0)));
         }
     }
     let mut sizes: Vec<usize> = sizes.into_values().collect();
     sizes.sort_unstable();
     assert_eq!(sizes, [25_005 - 9_998 - 10_000, 10_000]);
+    assert_eq!(step.int(attr::TRACE_PARTS), Some(2));
     assert!(continued.is_sorted_by_key(|part| part.start_ns));
     // The next step is an ordinary one.
     assert_eq!(recording.steps()[1].int(attr::TRACE_SPANS), Some(1));

@@ -59,6 +59,19 @@ fn figures_are_exact_from_the_first_use_of_a_section() {
 }
 
 #[test]
+fn a_section_that_moves_has_the_peak_of_all_its_threads() {
+    let recording = Program::new(&["memory", "moved"]).succeed().recording();
+    check::all(&recording);
+    for n in 1..5 {
+        assert_eq!(
+            figures(of_step(&recording, n, "moved")),
+            [3_000_004, 3_000_004, 2, 2, 3_000_004],
+            "step {n}"
+        );
+    }
+}
+
+#[test]
 fn live_bytes_are_the_programs_own() {
     let recording = Program::new(&["memory", "section"]).succeed().recording();
     let live: Vec<i64> =

@@ -52,6 +52,8 @@ fn children_that_outlive_their_parents_end_on_their_own() {
     let part = recording.only("late_part");
     assert_eq!((part.text(attr::PARENT_PATH), part.parent), (Some("step/around/of_the_step"), None));
     assert_eq!(part.int(attr::STEP), Some(0));
+    // Nobody waits for it: the step had ended.
+    assert_eq!((part.int(attr::TRACE_PARTS), step.int(attr::TRACE_PARTS)), (None, None));
     // The thread that made it is gone.
     let orphan = recording.only("orphan");
     assert_eq!((orphan.text("seen"), recording.children(orphan).len()), (Some("elsewhere"), 2));

@@ -455,6 +455,7 @@ fn a_field_takes_the_place_of_nothing_that_the_layer_says() {
         left_out: None,
         step: Some(3),
         epoch: Some(2),
+        trace_parts: None,
         continues: None,
     };
     let record = SectionRecord {
@@ -542,6 +543,7 @@ fn changes_of_alerts_are_events_of_the_run() {
         left_out: None,
         step: None,
         epoch: None,
+        trace_parts: None,
         continues: None,
     };
     let run =

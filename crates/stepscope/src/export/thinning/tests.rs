@@ -34,6 +34,7 @@ fn record(trace: u64, spans: Option<u32>, duration_ns: u64) -> SectionRecord {
             left_out: None,
             step: Some(trace),
             epoch: None,
+            trace_parts: None,
             continues: None,
         }),
         memory: None,

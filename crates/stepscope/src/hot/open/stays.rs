@@ -18,6 +18,15 @@ pub(crate) struct Stay {
     pub cpu_ns: Option<u64>,
 }
 
+impl Stay {
+    /// With its peak above what stays on its own thread and on others have left live, where that is known.
+    pub(super) fn above(&self, left_bytes: Option<(i64, i64)>) -> Self {
+        let left_bytes = left_bytes.map_or(0, |(own, other)| own.wrapping_add(other));
+        let peak_bytes = self.peak_bytes.map(|peak_bytes| peak_bytes.saturating_add_signed(left_bytes));
+        Self { peak_bytes, ..*self }
+    }
+}
+
 /// What a stay measured that measured its time only.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
@@ -103,6 +112,18 @@ impl Stays {
             | flag(stay.peak_bytes.is_some(), HAS_PEAK)
             | flag(stay.cpu_ns.is_some(), HAS_CPU);
         self.has.set(now);
+    }
+
+    /// What all stays together had left live when `next` began; `None` where one of them was still going on, as then nobody
+    /// knows.
+    #[cold]
+    pub(super) fn left_bytes(&self, next: &Stay) -> Option<i64> {
+        if self.enters.get() == 0 || self.has.get() & HAS_MEMORY == 0 {
+            return Some(0);
+        }
+        let [alloc_bytes, free_bytes, ..] = self.memory.each_ref().map(RelaxedU64::get);
+        let left = alloc_bytes.wrapping_sub(free_bytes).cast_signed();
+        (self.last_exit_ns.get() <= next.exit_ns.saturating_sub(next.busy_ns)).then_some(left)
     }
 
     /// Whether CPU time, where there is one, is that of all stays.

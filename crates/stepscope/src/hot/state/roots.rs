@@ -10,7 +10,7 @@ use crate::hot::path_cache::Place;
 use crate::hot::thread;
 use crate::os::clock::now_ns;
 use crate::shared::attrs::Entry;
-use crate::shared::trace::{About, TraceRef};
+use crate::shared::trace::{About, TraceRef, TraceState};
 
 impl ThreadState {
     /// Begins a section without a parent, or whose parent, in a trace `around`, is gone.
@@ -24,18 +24,20 @@ impl ThreadState {
         leaving: u64,
     ) -> bool {
         let kind = spec.kind();
-        let step = around.as_ref().map_or(spec.step, |around| around.step);
+        let step = spec.step;
         let outer = self.recorder.config.link_roots.filter(|_| around.is_none());
-        let id = self.recorder.next_trace_id(step);
         let about = match around {
-            Some(around) => around.continuation(id, self.shared.id),
+            Some(around) => {
+                let id = self.recorder.continuing_trace_id(&around.id);
+                around.continuation(id, self.shared.id, around.is_counted)
+            }
             None => About {
                 step,
                 epoch: spec.epoch.or_else(|| self.epoch()),
                 mode: spec.mode.unwrap_or_else(|| self.usual_mode(kind)),
                 root_thread: self.shared.id,
                 root_leaves: leaving & flag::EXPORTED != 0,
-                ..About::new(id, kind)
+                ..About::new(self.recorder.next_trace_id(step), kind)
             },
         };
         if kind == SectionKind::Step {
@@ -74,6 +76,8 @@ impl ThreadState {
             open.rest().continues = Some((parent.path, around.id, parent.span_id));
         }
         let Some(trace) = around.and_then(|around| self.continue_trace(parent, &around)) else {
+            let is_counted = self.count_part(parent.trace);
+            let around = around.map(|around| About { is_counted, ..around });
             return self.begin_root(open, place, spec, around, flag::EXPORTED | parent.depth());
         };
         let flags = flag::EXPORTED | parent.depth() | flag::IS_PART | collapsed_bits(parent.path, place.path);
@@ -100,6 +104,16 @@ impl ThreadState {
         open.set_start(now_ns());
     }
 
+    /// Counts a trace in the one that it continues; whether that waits for it.
+    fn count_part(&mut self, continued: TraceRef) -> bool {
+        if !self.recorder.traces.hold(continued) {
+            return false;
+        }
+        let is_counted = self.recorder.traces.get(continued).is_some_and(TraceState::count_part);
+        self.traces.leave(&self.recorder.traces, continued);
+        is_counted
+    }
+
     /// The trace for a section inside `parent`, whose own trace, about `around`, has no room: one after the other,
     /// each up to the bound. Joined. `None` when the open section of `parent` is gone.
     fn continue_trace(&mut self, parent: Parent, around: &About) -> Option<TraceRef> {
@@ -112,7 +126,8 @@ impl ThreadState {
         if let Some(trace) = rest.continuation.filter(|&trace| recorder.traces.join(trace).is_some()) {
             return Some(trace);
         }
-        let about = around.continuation(recorder.next_trace_id(around.step), self.shared.id);
+        let is_counted = recorder.traces.get(parent.trace).is_some_and(TraceState::count_part);
+        let about = around.continuation(recorder.continuing_trace_id(&around.id), self.shared.id, is_counted);
         let next = self.traces.start(&recorder.traces, &about)?;
         // Once for the section that has just joined, once for the one around it.
         recorder.traces.hold(next);

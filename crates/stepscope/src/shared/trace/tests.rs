@@ -28,6 +28,35 @@ fn a_closed_or_full_trace_takes_nobody() {
 }
 
 #[test]
+fn traces_that_continue_one_are_counted_until_it_is_closed() {
+    let (table, mut pool) = (TraceTable::new(), TracePool::default());
+    let place = |about: &About, pool: &mut TracePool| table.get(pool.start(&table, about).unwrap()).unwrap();
+    // Of most nothing is said.
+    let plain = place(&about(1), &mut pool);
+    plain.close();
+    assert_eq!((plain.close_parts(false), plain.count_part()), (None, false));
+    let step = place(&about(2), &mut pool);
+    assert!(step.count_part() && step.count_part());
+    assert_eq!(step.close(), (1, 0));
+    assert_eq!(
+        (step.close_parts(false), step.count_part(), step.close_parts(false)),
+        (Some(2), false, Some(2))
+    );
+    // One that is counted says so, however many continue it; one that is not counts none.
+    for is_counted in [true, false] {
+        let next = place(&about(2).continuation([3; 16], 0, is_counted), &mut pool);
+        assert_eq!(next.count_part(), is_counted);
+        next.close();
+        assert_eq!(next.close_parts(true), Some(1).filter(|_| is_counted));
+        let last = place(&about(2).continuation([4; 16], 0, is_counted), &mut pool);
+        last.close();
+        assert_eq!(last.close_parts(true), Some(0).filter(|_| is_counted));
+    }
+    // Nobody waits for the end of a run.
+    assert!(!place(&About::new([5; 16], SectionKind::Run), &mut pool).count_part());
+}
+
+#[test]
 fn a_run_counts_what_has_ended() {
     let (table, mut pool) = (TraceTable::new(), TracePool::default());
     let run = pool.start(&table, &About::new([1; 16], SectionKind::Run)).unwrap();
@@ -49,6 +78,7 @@ fn ended(span_id: u64) -> Ended {
         left_out: None,
         step: None,
         epoch: None,
+        trace_parts: None,
         continues: Some((1, [1; 16], 1)),
     };
     Box::new((SectionRecord { span_id, root: Some(root), ..SectionRecord::default() }, Vec::new()))
@@ -64,7 +94,7 @@ fn written(ended: Option<Ended>) -> Option<(u64, Option<u32>)> {
 fn the_root_that_ends_last_announces_a_continuing_trace() {
     let (table, mut pool) = (TraceTable::new(), TracePool::default());
     let mut with_joined = |joined: u32| {
-        let trace = pool.start(&table, &about(1).continuation([2; 16], 0)).unwrap();
+        let trace = pool.start(&table, &about(1).continuation([2; 16], 0, true)).unwrap();
         (1..joined).for_each(|_| assert!(table.join(trace).is_some()));
         (trace, table.get(trace).unwrap())
     };

@@ -54,6 +54,8 @@ pub(crate) fn traces(recording: &Recording) {
     assert_eq!(spans.len(), recording.spans.len(), "span ids repeat");
     let run = recording.only("run");
     let mut ids = HashSet::new();
+    // By trace: how many continue it, as its root says, and those that say so.
+    let (mut said, mut counted) = (BTreeMap::new(), BTreeMap::<_, i64>::new());
     for (trace, members) in recording.traces() {
         let roots: Vec<&&Span> = members.iter().filter(|span| span.is_root()).collect();
         // A trace that continues another one has several roots, of which one announces.
@@ -67,6 +69,14 @@ pub(crate) fn traces(recording: &Recording) {
         assert_eq!(root.int(attr::TRACE_SPANS), Some(members.len() as i64), "{root:?}");
         assert_eq!(root.int(attr::TRACE_DROPPED), Some(0), "{root:?}");
         assert!(members.len() <= 10_000, "{}", members.len());
+        if let Some(parts) = root.int(attr::TRACE_PARTS) {
+            said.insert(trace, parts);
+            if is_continued(&root) {
+                let &(continued, of) = root.links.iter().rev().nth(1).unwrap();
+                assert_eq!(spans[&of].trace, continued, "{root:?}");
+                *counted.entry(continued).or_default() += 1;
+            }
+        }
         if root.id != run.id {
             assert!(root.links.contains(&(run.trace, run.id)), "{root:?}");
         }
@@ -83,6 +93,8 @@ pub(crate) fn traces(recording: &Recording) {
             }
         }
     }
+    said.retain(|_, parts| *parts > 0);
+    assert_eq!(said, counted);
 }
 
 /// The spans that a section left: all but the marks of starts, which are no sections.
