@@ -17,6 +17,7 @@ use crate::run::{RunAcc, RunKey, coverage_finish as coverage, finish as run};
 use crate::sections::finish as sections;
 use crate::steps::warmup_sections::finish as warmup_sections;
 use crate::steps::{finish as steps, series_finish as series, step_gaps};
+use crate::threads::finish as threads;
 use crate::summary::{OtherRun, RunIdentity, Summary};
 
 /// A run that is asked for: all attempts of an id, or one.
@@ -119,6 +120,7 @@ fn of_run(
         values: series::values(run, steps.numbers.of_mode(Mode::Train)),
         changes: changes::of(&context, &sections.rows),
         exemplars: examples::of(&context, &modes),
+        threads: threads::of(run, &sections.rows),
         sections: sections.rows,
         coverage: context.coverage,
         phase_series: context.phase_series,

@@ -18,11 +18,12 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::SectionKind;
 use stepscope_model::{Figure, FigureSet, Span};
 
-use crate::accumulate::accumulate;
+use crate::accumulate::{Merge, accumulate};
 use crate::accumulate::distribution::Dist;
 use crate::critical_path::{CriticalAcc, WINDOWS};
 use crate::phases::PhaseKey;
 use crate::steps::warmup_sections::Longest;
+use crate::threads::section::SectionThreads;
 
 pub(crate) use table::Sections;
 
@@ -118,6 +119,8 @@ pub(crate) struct SectionAcc {
     pub(crate) in_steps: [InStepAcc; 3],
     /// By kind of window.
     pub(crate) critical: [CriticalAcc; WINDOWS],
+    /// In deep steps.
+    pub(crate) threads: Option<SectionThreads>,
 }
 
 /// What a span says about its section beyond its own figures.
@@ -207,7 +210,8 @@ impl SectionAcc {
         for (mine, theirs) in self.critical.iter_mut().zip(&deeper.critical) {
             mine.on_path_ns = mine.on_path_ns.saturating_add(theirs.on_path_ns);
         }
+        self.threads.absorb(&deeper.threads);
     }
 }
 
-accumulate!(SectionAcc { merge: durations, figures, in_steps, critical; sum: collapsed, self_ns, selfless, errors, device_calls, self_alloc, self_free; max: outside_ns, peak; bits: kinds; least: tag; });
+accumulate!(SectionAcc { merge: durations, figures, in_steps, critical, threads; sum: collapsed, self_ns, selfless, errors, device_calls, self_alloc, self_free; max: outside_ns, peak; bits: kinds; least: tag; });
