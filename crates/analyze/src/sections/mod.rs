@@ -2,6 +2,7 @@
 
 pub(crate) mod aggregate_view;
 pub(crate) mod aggregates;
+pub(crate) mod dominant;
 pub(crate) mod finish;
 pub(crate) mod observe;
 pub(crate) mod orphans;

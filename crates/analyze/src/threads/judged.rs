@@ -6,12 +6,8 @@ use crate::report::finding::{Gain, Verdict};
 use crate::report::units::{duration, percent};
 use crate::steps::judged::Steps;
 use crate::summary::Summary;
-use crate::threads::Own;
-use crate::threads::summary::{ModeThreads, ThreadShares};
-
-/// Steps below which a finding of these rules is not severe: few steps need not be like the others.
-const FEW_STEPS: u64 = 20;
-const MOST_OF_FEW: f64 = 19.0;
+use crate::threads::{Own, Round};
+use crate::threads::summary::{ModeThreads, SectionThreads, ThreadShares};
 
 /// Rounds of looks below which it is not known what threads did.
 const FEW_ROUNDS: u64 = 20;
@@ -73,10 +69,9 @@ impl<'a> StepThreads<'a> {
         gain.ok_or_else(|| Verdict::unknown("steps have no duration"))
     }
 
-    /// The severity of a finding with that gain.
-    pub(crate) fn severity(&self, gain: &Gain) -> f64 {
-        let severity = gain.severity();
-        if self.steps.count() < FEW_STEPS { severity.min(MOST_OF_FEW) } else { severity }
+    /// What was looked at: `0.4 % of 3.20 s of steps`.
+    pub(crate) fn of_steps(&self, share: f64) -> String {
+        format!("{} of {} of steps", percent(share), duration(self.shares.duration_ns))
     }
 }
 
@@ -87,18 +82,26 @@ impl ModeThreads {
     }
 
     /// Share of the rounds in which the steps' own threads waited for others that ran in sections of the step, and the part
-    /// of the step time that would be saved at most if as many of them ran as `could`. `is_lock` is whether others waited
-    /// for each other meanwhile; then those that did could have run.
-    pub(crate) fn awaited(&self, could: f64, is_lock: bool) -> (f64, f64) {
+    /// of the step time that would be saved at most if as many of them ran as there are processors for, `could`. Of rounds
+    /// in which threads waited for each other those count alone where a lock is what they waited for, and then no others.
+    pub(crate) fn awaited(&self, could: f64, lock: Lock) -> (f64, f64) {
         let (mut share, mut saved) = (0.0, 0.0);
         let all = self.rounds().max(1) as f64;
         for (round, times) in &self.rounds {
-            let held = matches!(round.own, Own::Awaits | Own::Contends);
-            if !held || is_lock != (round.contended > 0) {
+            let is_held = matches!(round.own, Own::Awaits | Own::Contends);
+            let is_meant = match lock {
+                Lock::Is => round.contended > 0,
+                Lock::Else => round.contended == 0,
+                Lock::None => true,
+            };
+            if !is_held || !is_meant {
                 continue;
             }
             let running = f64::from(round.running);
-            let most = if is_lock { could.min(running + f64::from(round.contended)) } else { could };
+            let most = match lock {
+                Lock::Is => could.min(running + f64::from(round.contended)),
+                Lock::Else | Lock::None => could,
+            };
             let part = *times as f64 / all;
             share += part;
             saved += part * (1.0 - running / most.max(running).max(1.0));
@@ -106,13 +109,36 @@ impl ModeThreads {
         (share, saved)
     }
 
+    /// Threads that ran in sections of the step beside its own one, on average.
+    pub(crate) fn running_beside_own(&self) -> f64 {
+        let beside = |round: &Round| u64::from(round.running.saturating_sub((round.own == Own::Runs).into()));
+        let running: u64 = self.rounds.iter().map(|(round, times)| beside(round).saturating_mul(*times)).sum();
+        running as f64 / self.rounds().max(1) as f64
+    }
+
     /// Threads that ran in sections of the step in such a round, on average.
     pub(crate) fn running_while_awaited(&self) -> f64 {
-        let rounds = || self.rounds.iter().filter(|(round, _)| round.own == Own::Awaits && round.contended == 0);
+        let rounds = || self.rounds.iter().filter(|(round, _)| round.own == Own::Awaits);
         let all: u64 = rounds().map(|(_, times)| times).sum();
         let running: u64 = rounds().map(|(round, times)| u64::from(round.running) * times).sum();
         running as f64 / all.max(1) as f64
     }
+}
+
+/// Which rounds of looks are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lock {
+    /// Those in which threads waited for a lock.
+    Is,
+    /// The others of a run with such a lock.
+    Else,
+    /// All of a run without.
+    None,
+}
+
+/// Sections in which threads took turns, one at a time, in most of the steps in which they waited for each other.
+pub(crate) fn locked(deep: &ModeThreads) -> impl Iterator<Item = &SectionThreads> {
+    deep.sections.iter().filter(|row| row.turns_steps > 0 && row.turns_steps.saturating_mul(2) >= row.contended_steps)
 }
 
 /// Processors that the steps' threads could use: those that nobody else does. Absent where that is not known.

@@ -153,9 +153,10 @@ impl Threads {
                 part.looks.iter_mut().skip(state).take(1).for_each(|slot| *slot = slot.saturating_add(1));
                 if look.is_own {
                     part.own_looks.iter_mut().skip(state).take(1).for_each(|slot| *slot = slot.saturating_add(1));
-                    part.awaiting = part.awaiting.saturating_add((own == Own::Awaits).into());
+                    let awaits = matches!(own, Own::Awaits | Own::Contends);
+                    part.awaiting = part.awaiting.saturating_add(awaits.into());
                 }
-                let is_awaited = own == Own::Awaits && contended == 0 && look.works();
+                let is_awaited = own == Own::Awaits && look.works();
                 part.awaited = part.awaited.saturating_add(is_awaited.into());
                 part.contended = part.contended.saturating_add(look.contends(round).into());
             }
@@ -166,7 +167,9 @@ impl Threads {
     fn contests(&self, mode: usize, target: &mut Target<'_>) {
         let mut contests: BTreeMap<u32, Contest> = BTreeMap::new();
         for look in self.rounds.iter().flat_map(|round| round.iter().filter(|look| look.contends(round))) {
-            look.path.into_iter().for_each(|path| drop(contests.entry(path).or_default()));
+            if let Some(path) = look.path {
+                contests.entry(path).or_default();
+            }
         }
         for round in self.rounds.iter() {
             for (&path, contest) in &mut contests {

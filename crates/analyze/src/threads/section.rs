@@ -18,7 +18,7 @@ pub(crate) struct InMode {
     pub(crate) own_looks: Looks,
     /// Looks at the step's own thread in a futex while others ran in sections of the step.
     pub(crate) awaiting: u64,
-    /// Looks at other threads that ran in it while the step's own waited for them, and nobody for a lock.
+    /// Looks at other threads that ran in it while the step's own waited for them.
     pub(crate) awaited: u64,
     /// Looks at threads in a futex while another thread ran in it.
     pub(crate) contended: u64,
