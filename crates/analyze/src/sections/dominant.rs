@@ -3,16 +3,19 @@
 use stepscope_core::SectionKind;
 
 use crate::report::units::percent;
-use crate::summary::{CriticalSection, ModeSummary, Summary};
+use crate::summary::{CriticalSection, ModeSummary, PhaseSource, Summary};
 
 /// Share of the step time from which a section is most of it.
 const MOST: f64 = 0.5;
 
-/// `most of a step (62 %) is `forward/attention`, on the CPU`; absent where no section is, or where it is not known.
-pub(crate) fn words(summary: &Summary, mode: &ModeSummary) -> Option<String> {
+/// Its path, and `Most of a step (62 %) is `forward/attention`, on the CPU`; absent where no section is, where it is not known,
+/// and where it has a phase of its own, by which it is told.
+pub(crate) fn words(summary: &Summary, mode: &ModeSummary) -> Option<(String, String)> {
     let paths = summary.critical_path.as_ref().filter(|paths| paths.mode == Some(mode.mode))?;
     let longest: &CriticalSection = paths.sections.first().filter(|row| row.share >= MOST)?;
     let row = summary.section(&longest.path).filter(|row| row.kind != SectionKind::Step)?;
+    let has_own_phase = matches!(row.phase_source, Some(PhaseSource::Tagged | PhaseSource::Inferred));
+    let row = Some(row).filter(|_| !has_own_phase)?;
     let threads = summary.threads.of(mode.mode);
     let deep = threads.and_then(|threads| threads.sections.iter().find(|of| of.path == row.path));
     let own = deep.filter(|of| of.own_duration_ns > 0);
@@ -23,5 +26,6 @@ pub(crate) fn words(summary: &Summary, mode: &ModeSummary) -> Option<String> {
         Some(of) if is(of.own_blocked_ns) => ", blocked",
         _ => "",
     };
-    Some(format!("most of a step ({}) is `{}`{on}", percent(longest.share), row.path))
+    let words = format!("Most of a step ({}) is `{}`{on}", percent(longest.share), row.path);
+    Some((row.path.clone(), words))
 }

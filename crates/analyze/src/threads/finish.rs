@@ -10,6 +10,7 @@ use crate::run::RunAcc;
 use crate::summary::SectionRow;
 use crate::threads::section::InMode;
 use crate::threads::summary::{ModeThreads, Processors, SectionThreads, StateLooks, Threads};
+use crate::threads::timeline::Timeline;
 use crate::threads::{DeepThreads, Looks};
 
 /// Sections that are told of, of each mode.
@@ -55,6 +56,7 @@ fn of_mode(mode: Mode, deep: &DeepThreads, sections: Vec<SectionThreads>) -> Mod
         dropped: deep.dropped,
         own_looks: states(&deep.own),
         running_elsewhere: deep.elsewhere as f64 / count.max(1) as f64,
+        timeline: deep.timeline.as_ref().map(Timeline::told),
         rounds,
         sections,
     }

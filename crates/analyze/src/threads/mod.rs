@@ -9,6 +9,7 @@ mod rounds;
 pub(crate) mod section;
 pub(crate) mod step_use;
 pub(crate) mod summary;
+pub(crate) mod timeline;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::ThreadState;
 
 use crate::accumulate::{Merge, accumulate, keep_smallest, sum};
+use timeline::Timeline;
 
 /// States that a thread can be in.
 pub(crate) const STATES: usize = ThreadState::ALL.len();
@@ -72,14 +74,17 @@ pub(crate) struct DeepThreads {
     pub(crate) rounds: BTreeMap<Round, Times>,
     /// Looks at threads of the process that ran, and not in a section of the step.
     pub(crate) elsewhere: u64,
+    /// Of the last one.
+    pub(crate) timeline: Option<Timeline>,
 }
 
-accumulate!(DeepThreads { sum: steps, duration_ns, looks, dropped, own, elsewhere; merge: rounds; });
+accumulate!(DeepThreads { sum: steps, duration_ns, looks, dropped, own, elsewhere; merge: rounds; max: timeline; });
 
 impl DeepThreads {
     /// Adds everything of `other`. Rounds are bounded by what they count; bytes may say anything.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.absorb(other);
+        self.timeline.take_if(|timeline| !timeline.is_bounded());
         keep_smallest(&mut self.rounds, 4 * (usize::from(MOST_COUNTED) + 1).pow(2));
     }
 

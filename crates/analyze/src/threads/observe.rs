@@ -12,6 +12,7 @@ use crate::step_view::place::{Node, Role};
 use crate::threads::processors::Processors;
 use crate::threads::rounds::{Look, Rounds};
 use crate::threads::step_use::Time;
+use crate::threads::timeline::Timeline;
 use crate::threads::{MOST_COUNTED, Own, Round};
 
 /// Part of the rounds with contention in which only one thread runs where it is a lock that threads wait for: one takes it
@@ -121,6 +122,9 @@ impl Threads {
         deep.duration_ns = deep.duration_ns.saturating_add(group.window.duration_ns().into());
         deep.dropped = deep.dropped.saturating_add(group.root.amount(Figure::SamplesDropped).unwrap_or(0));
         deep.looks = deep.looks.saturating_add(self.rounds.looks().len() as u64);
+        if Timeline::wants(deep.timeline.as_ref(), group) {
+            deep.timeline = deep.timeline.take().max(Some(Timeline::of(group, self.rounds.looks())));
+        }
         for round in self.rounds.iter() {
             let count = |is: &dyn Fn(&&Look) -> bool| round.iter().filter(is).count();
             let working = count(&|look| look.works());

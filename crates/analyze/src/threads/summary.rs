@@ -110,6 +110,8 @@ pub struct ModeThreads {
     /// How often a round of looks was like that.
     #[serde(skip)]
     pub(crate) rounds: Vec<(Round, u64)>,
+    /// The last of the deep steps, thread by thread.
+    pub timeline: Option<ThreadTimeline>,
     /// Sections in deep steps, longest blocked on the steps' own threads first, then by path.
     pub sections: Vec<SectionThreads>,
 }
@@ -169,4 +171,56 @@ impl SectionThreads {
         let blocked = self.own_looks.iter().filter(|row| row.state != ThreadState::Running);
         blocked.map(|row| row.looks).sum()
     }
+}
+
+/// One deep step, thread by thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadTimeline {
+    /// Its number.
+    pub step: Option<u64>,
+    /// Its duration.
+    pub duration_ns: u64,
+    /// Sections directly in it, on its own thread.
+    pub sections: Vec<TimedSection>,
+    /// Its threads, its own first.
+    pub threads: Vec<ThreadLine>,
+}
+
+/// A section of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimedSection {
+    /// Its name.
+    pub name: String,
+    /// Its start after that of the step.
+    pub offset_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+}
+
+/// What a thread was seen doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadLine {
+    /// The operating system's id of it.
+    pub thread_id: i64,
+    /// Its name.
+    pub thread_name: Option<String>,
+    /// In the order of time; from one look to the next.
+    pub states: Vec<TimedState>,
+}
+
+/// A state of a thread for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimedState {
+    /// The state.
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<ThreadState>"))]
+    pub state: ThreadState,
+    /// Its start after that of the step.
+    pub offset_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
 }
