@@ -73,6 +73,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("track", "STEPSCOPE_TRACK", Some("track"), Takes::List, "[\"memory\", \"cpu\"]"),
     setting("sums", "STEPSCOPE_SUMS", Some("sums"), Takes::Switch, "false"),
     setting("capture", "STEPSCOPE_CAPTURE", Some("capture"), Takes::List, "\"steps=10,wait=990\""),
+    setting("deep_steps", "STEPSCOPE_DEEP_STEPS", Some("deep_steps"), Takes::Switch, "false"),
     setting("sigusr2", "STEPSCOPE_SIGUSR2", Some("on_sigusr2"), Takes::Text, "\"capture\""),
     setting("step_span", "STEPSCOPE_STEP_SPAN", Some("step_span"), Takes::List, "[\"train_step\"]"),
     setting("format_fields", "STEPSCOPE_FORMAT_FIELDS", Some("format_field"), Takes::List, "[\"shape\"]"),

@@ -9,6 +9,7 @@ mod between;
 mod budget;
 mod captured;
 mod clock;
+mod deep;
 mod evaluated;
 mod everything;
 mod exemplars;
@@ -91,6 +92,8 @@ fn main() {
         "evaluated" => evaluated::run(number(1), number(2)),
         "strays" => around::strays(),
         "captured" => captured::run(argument(1)),
+        "deep" => deep::locked(number(1), number(2)),
+        "deep_forked" => deep::forked(),
         "figures" => figures::run(argument(1)),
         "figures_asked" => figures::asked(argument(1)),
         "exemplars" => exemplars::run(number(1)),

@@ -54,7 +54,8 @@ pub struct SectionFigures {
     pub self_busy_ns: u64,
     /// Arithmetic mean of the durations, in nanoseconds.
     pub mean_ns: f64,
-    /// Sample standard deviation (divisor n − 1); absent below two.
+    /// Sample standard deviation (divisor n − 1); absent below two. Of steps this, what is made of it, and the percentiles are
+    /// without deep ones ([`Builder::deep_steps`](crate::Builder::deep_steps)).
     pub std_ns: Option<f64>,
     /// Coefficient of variation: standard deviation / mean; absent where the mean is 0.
     pub cv: Option<f64>,
@@ -74,6 +75,8 @@ pub struct SectionFigures {
     /// Allocations; absent without the counting allocator.
     pub memory: Option<SectionMemory>,
     sums: Sums,
+    /// Of them those of deep steps.
+    deep_steps: Option<Sums>,
 }
 
 /// What was allocated and freed inside of the sections of a path, by the threads that were in them.
@@ -123,10 +126,18 @@ pub struct SpanFigures {
 }
 
 impl SectionFigures {
-    fn new(path: String, kind: SectionKind, phase: Option<Phase>, sums: Sums) -> Self {
-        let distribution = Distribution::from_parts(sums.moments, Vec::new(), Some(sums.histogram.clone()));
-        let moments = &sums.moments;
-        let (mean_ns, std_ns) = (moments.mean().unwrap_or(0.0), moments.std());
+    fn new(
+        path: String,
+        kind: SectionKind,
+        phase: Option<Phase>,
+        sums: Sums,
+        deep_steps: Option<Sums>,
+    ) -> Self {
+        let usual = deep_steps.as_ref().map(|deep_steps| sums.since(deep_steps));
+        let usual = usual.filter(|usual| usual.moments.count > 0);
+        let (usual, moments) = (usual.as_ref().unwrap_or(&sums), &sums.moments);
+        let distribution = Distribution::from_parts(usual.moments, Vec::new(), Some(usual.histogram.clone()));
+        let (mean_ns, std_ns) = (moments.mean().unwrap_or(0.0), usual.moments.std());
         let (p50, mad) = (distribution.p50().unwrap_or(0), distribution.mad());
         let name = split(&path).pop().unwrap_or_default();
         Self {
@@ -148,6 +159,7 @@ impl SectionFigures {
             memory: sums.memory.map(|memory| SectionMemory::new(sums.memory_count, memory)),
             path,
             sums,
+            deep_steps,
         }
     }
 
@@ -177,9 +189,14 @@ impl Figures {
         let (ended_threads, threads) = recorder.thread_registry.read();
         let (mut sums, mut missed) = (ended_threads.sums.clone(), Vec::new());
         let (mut tally, mut steps) = (ended_threads.tally, ended_threads.work);
+        let mut deep_steps = ended_threads.deep_steps.clone();
         recorder.add_losses(&mut tally);
         for thread in &threads {
             tally.add(thread);
+            // Before those that they are a part of.
+            thread.deep_steps.for_each_patiently(wait, |path, read| {
+                read.into_iter().for_each(|read| deep_steps.entry(path).or_default().merge(&read));
+            });
             step_work::add(&mut steps, &thread.work.get(wait));
             thread.aggregates.for_each_patiently(wait, |path, read| match read {
                 Some(read) => sums.entry(path).or_default().merge(&read),
@@ -198,7 +215,7 @@ impl Figures {
         Self {
             taken_ns,
             elapsed_ns: taken_ns.saturating_sub(recorder.run_start_ns),
-            sections: sections(recorder, sums),
+            sections: sections(recorder, sums, &deep_steps),
             steps,
             memory: MemoryFigures {
                 rss_bytes: memory::rss_bytes(),
@@ -218,15 +235,19 @@ impl Figures {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let _own = memory::own_call();
-        let before: HashMap<&str, &Sums> =
-            earlier.sections.iter().map(|section| (section.path.as_str(), &section.sums)).collect();
+        let before: HashMap<&str, &SectionFigures> =
+            earlier.sections.iter().map(|section| (section.path.as_str(), section)).collect();
         // Nothing is known of what came on top of an unknown sum.
         let is_known = |path: &str| earlier.unread.iter().all(|unread| unread != path);
         let known = self.sections.iter().filter(|section| is_known(&section.path));
         let sections = known.map(|section| match before.get(section.path.as_str()) {
             Some(before) => {
-                let sums = section.sums.since(before);
-                SectionFigures::new(section.path.clone(), section.kind, section.phase, sums)
+                let sums = section.sums.since(&before.sums);
+                let deep_steps = match (&section.deep_steps, &before.deep_steps) {
+                    (Some(now), Some(then)) => Some(now.since(then)),
+                    (now, _) => now.clone(),
+                };
+                SectionFigures::new(section.path.clone(), section.kind, section.phase, sums, deep_steps)
             }
             None => section.clone(),
         });
@@ -369,7 +390,11 @@ fn narrow(sum: u128) -> u64 {
 }
 
 /// Sums with names, by path.
-fn sections(recorder: &Recorder, sums: BTreeMap<u32, Sums>) -> Vec<SectionFigures> {
+fn sections(
+    recorder: &Recorder,
+    sums: BTreeMap<u32, Sums>,
+    deep_steps: &BTreeMap<u32, Sums>,
+) -> Vec<SectionFigures> {
     let mut phases: HashMap<String, Option<Phase>> = HashMap::new();
     let mut sections = Vec::new();
     // A path is known before those below it, so that theirs may come from it.
@@ -383,7 +408,13 @@ fn sections(recorder: &Recorder, sums: BTreeMap<u32, Sums>) -> Vec<SectionFigure
         let phase = info.phase.or_else(|| Phase::infer(&name)).or_else(of_kind).or_else(around);
         phases.insert(info.text.clone(), phase);
         if let Some(sums) = sums.get(&path).filter(|sums| sums.moments.count > 0) {
-            sections.push(SectionFigures::new(info.text, kind, phase, sums.clone()));
+            sections.push(SectionFigures::new(
+                info.text,
+                kind,
+                phase,
+                sums.clone(),
+                deep_steps.get(&path).cloned(),
+            ));
         }
     }
     sections.sort_unstable_by(|a, b| a.path.cmp(&b.path));

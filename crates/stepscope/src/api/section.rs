@@ -98,6 +98,7 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
         step: start.step,
         epoch: start.epoch,
         mode: start.mode,
+        is_deep: false,
     };
     let key = thread::with_beginning(|state| {
         let source = Source::Section(callsite);

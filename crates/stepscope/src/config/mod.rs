@@ -53,6 +53,8 @@ pub(crate) struct Config {
     pub sums: bool,
     /// Which steps are recorded more closely.
     pub capture: Option<Capture>,
+    /// Whether some steps are deep ones.
+    pub deep_steps: bool,
     /// What SIGUSR2 does; nothing, and no handler, unless it is said.
     pub on_sigusr2: Option<OnSignal>,
     /// Whether spans carry file, line and module.
@@ -103,6 +105,7 @@ impl Default for Config {
             track: Track::all(),
             sums: true,
             capture: None,
+            deep_steps: true,
             on_sigusr2: None,
             locations: true,
             ring_bytes: 1 << 20,
@@ -225,6 +228,7 @@ impl Config {
         }
         for (name, is_on) in [
             ("STEPSCOPE_SUMS", &mut self.sums),
+            ("STEPSCOPE_DEEP_STEPS", &mut self.deep_steps),
             ("STEPSCOPE_LOCATIONS", &mut self.locations),
             ("STEPSCOPE_HANDLE_SIGNALS", &mut self.handle_signals),
             ("STEPSCOPE_HOOK_PANICS", &mut self.hook_panics),

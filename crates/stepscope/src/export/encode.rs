@@ -116,6 +116,7 @@ pub(crate) fn write_span(
             }
             Entry::Link(trace, span) => write_link(visitor, &trace, span),
             Entry::Polls(bytes) => poll_intervals::write(visitor, record, bytes),
+            Entry::Samples(bytes) => write_samples(visitor, bytes),
         }
     }
     if let (Some(callsite), true) = (callsite, recorder.config.locations && record.kind != SectionKind::Run) {
@@ -123,6 +124,7 @@ pub(crate) fn write_span(
     }
     if record.kind == SectionKind::Run {
         write_caller(visitor, &recorder.identity.caller);
+        write_costs(visitor, context);
     }
     if let Some(root) = &record.root {
         write_root(visitor, context, record, root);
@@ -182,7 +184,7 @@ fn is_repeated(entry: &Entry<'_>, rest: &Entries<'_>, source: Option<&Source>) -
             let is_it = |key: &str| key.strip_prefix(attr::VALUE_PREFIX) == Some(name);
             has_value(name) || rest.clone().any(|later| matches!(later, Entry::Field(key, _) if is_it(key)))
         }
-        Entry::Own(..) | Entry::Event(..) | Entry::Link(..) | Entry::Polls(_) => false,
+        Entry::Own(..) | Entry::Event(..) | Entry::Link(..) | Entry::Polls(_) | Entry::Samples(_) => false,
     }
 }
 
@@ -310,6 +312,9 @@ fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &Sectio
             visitor.span_attribute(key, int(number));
         }
     }
+    if root.is_deep && record.kind == SectionKind::Step {
+        visitor.span_attribute(attr::STEP_DEEP, Value::Bool(true));
+    }
     if root.mode != Mode::Train {
         visitor.span_attribute(attr::MODE, Value::Str(root.mode.as_str()));
     }
@@ -349,6 +354,23 @@ fn write_caller(visitor: &mut impl Visitor, caller: &TraceContext) {
             ..LinkHead::default()
         });
     }
+}
+
+/// What memory costs in this process, as far as it is known by now.
+fn write_costs(visitor: &mut impl Visitor, context: &Context<'_>) {
+    let costs = context.recorder.costs.get();
+    for (key, cost_ns) in [(attr::ALLOC_COST_NS, costs.alloc_ns), (attr::FAULT_COST_NS, costs.fault_ns)] {
+        if let Some(cost_ns) = cost_ns {
+            visitor.span_attribute(key, int(cost_ns));
+        }
+    }
+}
+
+/// What threads were seen doing.
+fn write_samples(visitor: &mut impl Visitor, bytes: &[u8]) {
+    let words = bytes.as_chunks().0.iter();
+    let numbers: Vec<Value<'_>> = words.map(|word| int(u64::from_le_bytes(*word))).collect();
+    visitor.span_attribute(attr::THREAD_SAMPLES, Value::Array(&numbers));
 }
 
 /// The changes of the level, as events of the run.

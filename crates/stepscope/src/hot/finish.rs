@@ -285,6 +285,9 @@ impl ThreadState {
             left_out = rest.attrs.left_out();
             continues = rest.continues;
         }
+        if open.has(flag::DEEP) && open.has(flag::IS_ROOT) {
+            self.end_deep(open, total, step.is_some());
+        }
         if let Some(source) = step {
             let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
             let said = words.get(said..).unwrap_or_default();
@@ -298,6 +301,7 @@ impl ThreadState {
         let root = (is_root || is_part).then(|| RootRecord {
             mode: about.mode,
             announces: is_root,
+            is_deep: open.has(flag::DEEP),
             trace_spans: 0,
             trace_dropped: 0,
             left_out: None,
@@ -344,9 +348,23 @@ impl ThreadState {
         if let Some(root) = record.root.as_mut() {
             (root.trace_spans, root.trace_dropped) =
                 if is_of_run { state.close_run() } else { state.close() };
-            root.left_out = self.recorder.left_out(state, open.start_ns()).filter(|_| !is_of_run);
+            let left_out = self.recorder.left_out(state, open.start_ns(), root.is_deep);
+            root.left_out = left_out.filter(|_| !is_of_run);
         }
         self.shared.write(&record, state, words);
+    }
+
+    /// A root ends that was recorded as a part of a deep step: as that one, or beside it.
+    #[cold]
+    fn end_deep(&self, open: &Open, total: &Stay, is_step: bool) {
+        if self.recorder.deep_steps.is_it(open.span_id()) {
+            self.recorder.end_deep_step();
+        }
+        if is_step && self.keeps_sums {
+            let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
+            let ended = aggregate::Ended { duration_ns, ..aggregate::Ended::default() };
+            self.shared.deep_steps.record(open.path().0, &ended, None);
+        }
     }
 
     /// Nothing joins a continuing trace any more, and the section that it continues does not hold it any longer.
@@ -373,7 +391,7 @@ impl ThreadState {
     fn write_part(&self, state: &TraceState, mut ended: Ended) {
         if let Some(root) = ended.0.root.as_mut().filter(|root| root.announces) {
             // When the trace began is not known: a level that was low at any time counts.
-            root.left_out = self.recorder.left_out(state, 0);
+            root.left_out = self.recorder.left_out(state, 0, root.is_deep);
         }
         self.shared.write(&ended.0, state, &ended.1);
     }

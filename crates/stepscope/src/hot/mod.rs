@@ -3,6 +3,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod captures;
+pub(crate) mod deep_steps;
 pub(crate) mod epochs;
 pub(crate) mod field_visitor;
 pub(crate) mod finish;

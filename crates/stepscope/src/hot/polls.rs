@@ -116,7 +116,7 @@ impl ThreadState {
     /// Notes a stay that is not the owner's first one.
     #[cold]
     fn note_poll(&self, open: &Open, owned: bool, stay: &Stay) {
-        if !open.has(flag::EXPORTED) || !self.recorder.is_at(Level::Detailed) {
+        if !open.has(flag::EXPORTED) || !(open.has(flag::DEEP) || self.recorder.is_at(Level::Detailed)) {
             return;
         }
         if owned {

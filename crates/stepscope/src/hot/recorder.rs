@@ -15,6 +15,7 @@ use crate::config::capture::Capture;
 use crate::config::track::{Track, Tracked};
 use crate::context::identity::Identity;
 use crate::hot::captures::Captures;
+use crate::hot::deep_steps::DeepSteps;
 use crate::hot::epochs::Epochs;
 use crate::hot::level_history::LevelHistory;
 use crate::hot::open::{Open, Parent, Spec, flag};
@@ -31,11 +32,13 @@ use crate::os::memory;
 use crate::os::sys;
 use crate::shared::aggregate::{Aggregates, MAX_PATHS};
 use crate::shared::callsite::{Callsite, Source};
+use crate::shared::costs::Costs;
 use crate::shared::lock::lock;
 use crate::shared::ring::Ring;
 use crate::shared::sink_counts::SinkCounts;
 use crate::shared::step_work::Work;
 use crate::shared::thread_registry::{Tally, ThreadRegistry};
+use crate::shared::thread_samples::ThreadSamples;
 use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::{About, TracePool, TraceState, TraceTable};
 use current::let_begin;
@@ -100,6 +103,10 @@ pub(crate) struct Recorder {
     pub levels: LevelHistory,
     tracked: Tracked,
     pub captures: Captures,
+    pub deep_steps: DeepSteps,
+    pub thread_samples: ThreadSamples,
+    /// What memory costs in this process.
+    pub costs: Costs,
     pub span_filter: Option<SpanFilter>,
     paths: Mutex<Paths>,
     /// Of each path the phase that is said of it or that its name implies, plus 1; 0 where there is none.
@@ -181,6 +188,9 @@ impl Recorder {
             path_phases: (0..MAX_PATHS).map(|_| AtomicU8::new(0)).collect(),
             levels: LevelHistory::new(config.level),
             captures: Captures::new(config.capture),
+            deep_steps: DeepSteps::new(config.deep_steps && cfg!(target_os = "linux"), &identity.run_id),
+            thread_samples: ThreadSamples::default(),
+            costs: Costs::default(),
             paths: Mutex::new(paths),
             thread_registry: ThreadRegistry::default(),
             sinks: Mutex::new(Vec::new()),
@@ -225,6 +235,8 @@ impl Recorder {
 
     fn set_gate(&self, level: Level) {
         let gate = Gate::at(level, self.levels.started_at(), lets_all(&self.span_filter, self.tracked.get()));
+        // During a deep step it depends on what a section is inside of.
+        let gate = if self.deep_steps.is_open() { Gate::Guarded } else { gate };
         self.gate.store(gate as u8, Ordering::Relaxed);
     }
 
@@ -274,6 +286,27 @@ impl Recorder {
         );
     }
 
+    /// A step that is deep by the plan of the run is about to begin; whether it may be one.
+    #[cold]
+    pub(crate) fn begin_deep_step(&self) -> bool {
+        // As in `set_level`.
+        let may_be = !self.is_at(Level::Comprehensive)
+            && self.is_current()
+            && std::process::id() == self.process_id
+            && self.deep_steps.claim();
+        if may_be {
+            self.levels.unchanged(|| self.set_gate(self.level()));
+        }
+        may_be
+    }
+
+    /// No deep step is under way any more.
+    #[cold]
+    pub(crate) fn end_deep_step(&self) {
+        self.deep_steps.release();
+        self.levels.unchanged(|| self.set_gate(self.level()));
+    }
+
     /// Captures the next steps, as many and at the level that `capture` says, whatever it says of when.
     pub(crate) fn request_capture(&self, capture: Capture) {
         let (steps, level) = capture.extent();
@@ -299,8 +332,9 @@ impl Recorder {
 
     /// Whether a section of `place`, and of `phase` where it says one, leaves as a span, inside of one that does, or why not:
     /// flags of open sections.
-    pub(crate) fn leaving(&self, place: Place, phase: Option<Phase>) -> u64 {
-        match self.is_at(Level::Detailed) {
+    /// `is_deep`: as a part of a deep step.
+    pub(crate) fn leaving(&self, place: Place, phase: Option<Phase>, is_deep: bool) -> u64 {
+        match is_deep || self.is_at(Level::Detailed) {
             true if !self.has_phase(place.path, phase) => flag::BY_FILTER,
             true => {
                 self.span_filter.as_ref().map_or(flag::EXPORTED, |span_filter| span_filter.leaving(place))
@@ -310,12 +344,14 @@ impl Recorder {
         }
     }
 
-    /// What the root of `trace`, from `start_ns` until now, says of sections left out on purpose.
-    pub(crate) fn left_out(&self, trace: &TraceState, start_ns: u64) -> Option<u32> {
+    /// What the root of `trace`, from `start_ns` until now, says of sections left out on purpose. `is_deep`: it is a part of a
+    /// deep step.
+    pub(crate) fn left_out(&self, trace: &TraceState, start_ns: u64, is_deep: bool) -> Option<u32> {
         let (count, lowest) = (trace.left_out(), self.levels.lowest_since(start_ns));
         if self.levels.started_at() < Level::Detailed {
             // Readers take it that sections have no spans, unless they are told.
-            return (lowest >= Level::Detailed).then_some(count);
+            let has_all = lowest >= Level::Detailed || is_deep && lowest > Level::Off;
+            return has_all.then_some(count);
         }
         // What was not recorded at all is not known.
         Some(if lowest == Level::Off { count.max(1) } else { count }).filter(|&count| count > 0)
@@ -443,6 +479,7 @@ impl Recorder {
         let shared = Arc::new(ThreadShared {
             ring: Ring::new(self.config.ring_bytes, self.config.overflow),
             aggregates: Aggregates::new(),
+            deep_steps: Aggregates::new(),
             work: Work::new(),
             emitted: AtomicU64::new(0),
             ring_full: AtomicU64::new(0),

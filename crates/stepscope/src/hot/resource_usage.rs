@@ -27,14 +27,15 @@ pub(crate) struct Reading {
 /// What is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Run queue, context switches, page faults.
+    pub run_queue: bool,
+    /// Context switches, page faults.
     pub usage: bool,
     pub io: bool,
     pub traffic: bool,
 }
 
 impl Asked {
-    pub(crate) const NOTHING: Self = Self { usage: false, io: false, traffic: false };
+    pub(crate) const NOTHING: Self = Self { run_queue: false, usage: false, io: false, traffic: false };
 }
 
 /// What is counted inside a section, for its span.
@@ -89,11 +90,11 @@ impl Reader {
     #[cold]
     pub(crate) fn read(&mut self, asked: Asked) -> Reading {
         let mut buffer = [0; 512];
-        let usage = if asked.usage { sys::thread_usage() } else { None };
-        let run_queue_ns = if asked.usage { self.run_queue_ns(usage, &mut buffer) } else { None };
+        let usage = if asked.usage || asked.run_queue { sys::thread_usage() } else { None };
+        let run_queue_ns = if asked.run_queue { self.run_queue_ns(usage, &mut buffer) } else { None };
         let io_bytes = if asked.io { self.io_bytes(&mut buffer) } else { None };
         let traffic = if asked.traffic { self.network.read() } else { None };
-        Reading { run_queue_ns, usage, io_bytes, traffic }
+        Reading { run_queue_ns, usage: usage.filter(|_| asked.usage), io_bytes, traffic }
     }
 
     /// A thread that has not left its processor has not waited for one: only where it has, the system is asked. (What it
@@ -123,7 +124,8 @@ impl Reader {
     /// Reads what was read at `start`, on this thread.
     pub(crate) fn read_again(&mut self, start: Reading) -> Reading {
         self.read(Asked {
-            usage: start.usage.is_some() || start.run_queue_ns.is_some(),
+            run_queue: start.run_queue_ns.is_some(),
+            usage: start.usage.is_some(),
             io: start.io_bytes.is_some(),
             traffic: start.traffic.is_some(),
         })
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn bytes_and_faults_of_the_thread_are_counted() {
         let mut reader = Reader::default();
-        let start = reader.read(Asked { usage: true, io: true, traffic: true });
+        let start = reader.read(Asked { run_queue: true, usage: true, io: true, traffic: true });
         // Of the system, and of no allocator, which may have kept pages that other tests have touched.
         let pages = sys::zeroed(1 << 19);
         pages.iter().for_each(|word| word.store(1, std::sync::atomic::Ordering::Relaxed));
@@ -184,9 +186,12 @@ mod tests {
     #[test]
     fn what_is_read_for_figures_is_no_figure() {
         let mut reader = Reader::default();
-        let start = reader.read(Asked { usage: true, io: true, traffic: true });
+        let start = reader.read(Asked { run_queue: true, usage: true, io: true, traffic: true });
         for _ in 0..10 {
-            let _ = (reader.read(Asked { usage: true, io: true, traffic: true }), memory::rss_bytes());
+            let _ = (
+                reader.read(Asked { run_queue: true, usage: true, io: true, traffic: true }),
+                memory::rss_bytes(),
+            );
             // As after a wait.
             reader.waited = None;
         }

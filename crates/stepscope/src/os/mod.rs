@@ -8,5 +8,7 @@ pub(crate) mod guarded_file;
 pub(crate) mod memory;
 pub(crate) mod network;
 pub(crate) mod proc_file;
+pub(crate) mod processors;
 pub(crate) mod sys;
+pub(crate) mod thread_state;
 pub(crate) mod ticks;

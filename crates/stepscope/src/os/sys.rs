@@ -7,8 +7,10 @@ use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+mod processors;
 mod signals;
 mod zeroed;
+pub(crate) use processors::*;
 pub(crate) use signals::*;
 pub(crate) use zeroed::{Zeroed, give_back, zeroed, zeroed_or_fewer};
 
@@ -55,6 +57,11 @@ pub(crate) fn keeps_time_by_ticks() -> bool {
 /// CPU time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> Option<u64> {
     read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// CPU time of the process.
+pub(crate) fn process_cpu_ns() -> Option<u64> {
+    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// Counts of one thread since it began.

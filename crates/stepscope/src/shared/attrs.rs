@@ -12,6 +12,9 @@ pub(crate) use read::{Entries, FieldName, for_each_amount, for_each_event, unpac
 /// Longest text kept of a field or event, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 256;
 
+/// Words of each sample in [`Entry::Samples`].
+pub(crate) const SAMPLE_WORDS: usize = 4;
+
 /// Most entries a section keeps.
 pub(crate) const MAX_ENTRIES: u16 = 128;
 
@@ -85,6 +88,8 @@ pub(crate) enum Entry<'a> {
     Link([u8; 16], u64),
     /// Intervals of `polls`, in whole words.
     Polls(&'a [u8]),
+    /// What threads were seen doing, [`SAMPLE_WORDS`] words each. Of the background thread alone.
+    Samples(&'a [u8]),
 }
 
 const FIELD_INT: u8 = 1;
@@ -96,6 +101,7 @@ const USER_VALUE: u8 = 6;
 const EVENT: u8 = 7;
 const LINK: u8 = 8;
 const POLLS: u8 = 9;
+const SAMPLES: u8 = 10;
 /// The key is the number of a field of the callsite; otherwise it is text, and follows the head.
 const BY_NUMBER: u8 = 1 << 7;
 /// Of a field with a text for its key: the layer says it, and nobody else can say it again.
@@ -257,7 +263,7 @@ impl<'a> Name<'a> {
         let (tag, key, _) = parts(*head);
         let text = if tag & BY_NUMBER != 0 { None } else { Some(rest.get(..text_words(key))?) };
         match tag & !BY_NUMBER {
-            EVENT | LINK | POLLS | OWN.. => None,
+            EVENT | LINK | POLLS | SAMPLES | OWN.. => None,
             tag => Some(Self { is_value: tag == USER_VALUE, key, text }),
         }
     }
@@ -273,6 +279,7 @@ fn split(mut words: &[u64]) -> impl Iterator<Item = &[u64]> {
             EVENT => 1 + text_words(text_len),
             LINK => 3,
             POLLS => text_words(text_len),
+            SAMPLES => usize::from(key) * SAMPLE_WORDS,
             _ => key_words + 1,
         };
         let (entry, rest) = words.split_at_checked(len)?;

@@ -145,6 +145,7 @@ mod tests {
         let root = step.map(|(number, mode)| RootRecord {
             mode,
             announces: true,
+            is_deep: false,
             trace_spans: 1,
             trace_dropped: 0,
             left_out: None,

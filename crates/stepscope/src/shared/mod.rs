@@ -4,6 +4,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod attrs;
 pub(crate) mod callsite;
+pub(crate) mod costs;
 #[cfg(feature = "metrics")]
 pub(crate) mod gauges;
 pub(crate) mod lazy_chunk;
@@ -18,5 +19,6 @@ pub(crate) mod sink_counts;
 pub(crate) mod step_work;
 pub(crate) mod sync;
 pub(crate) mod thread_registry;
+pub(crate) mod thread_samples;
 pub(crate) mod thread_shared;
 pub(crate) mod trace;

@@ -61,6 +61,7 @@ mod tests {
         let root = root.map(|(trace_spans, trace_dropped)| RootRecord {
             mode: Mode::Train,
             announces: true,
+            is_deep: false,
             trace_spans,
             trace_dropped,
             left_out: None,

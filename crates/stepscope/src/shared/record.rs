@@ -43,6 +43,8 @@ pub(crate) struct RootRecord {
     pub mode: Mode,
     /// Whether it says how many spans the trace has.
     pub announces: bool,
+    /// It belongs to a deep step, or is one.
+    pub is_deep: bool,
     pub trace_spans: u32,
     pub trace_dropped: u32,
     /// Sections left out on purpose, where the run's level does not say it.
@@ -191,6 +193,7 @@ impl SectionRecord {
                 u64::from(root.trace_spans) << 32 | u64::from(root.trace_dropped),
                 root.mode as u64
                     | u64::from(root.announces) << 8
+                    | u64::from(root.is_deep) << 9
                     | root.left_out.map_or(0, |count| u64::from(count) + 1) << 16,
             ]);
             root.step.into_iter().chain(root.epoch).for_each(|number| packed.add([number]));
@@ -251,7 +254,8 @@ impl SectionRecord {
         if has(HAS_ROOT) {
             let (counts, mode) = (words.next()?, words.next()?);
             record.root = Some(RootRecord {
-                announces: (mode >> 8) as u8 == 1,
+                announces: mode >> 8 & 1 == 1,
+                is_deep: mode >> 9 & 1 == 1,
                 left_out: (mode >> 16).checked_sub(1).map(|count| count as u32),
                 trace_spans: (counts >> 32) as u32,
                 trace_dropped: counts as u32,
@@ -322,6 +326,7 @@ mod tests {
             root: Some(RootRecord {
                 mode: Mode::Inference,
                 announces: true,
+                is_deep: true,
                 trace_spans: 11,
                 trace_dropped: 12,
                 left_out: Some(u32::MAX),
@@ -348,6 +353,7 @@ mod tests {
                 root.epoch = root.epoch.filter(|_| has(2));
                 root.continues = root.continues.filter(|_| has(3));
                 root.announces = has(3);
+                root.is_deep = has(1);
                 root.left_out = root.left_out.filter(|_| has(2));
             }
             expected.root = expected.root.filter(|_| has(0));

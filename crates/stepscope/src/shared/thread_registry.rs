@@ -2,12 +2,12 @@
 //! Short locks only, which a recording thread takes when it begins to record and never again.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepscope_core::LossReason;
 
-use crate::shared::aggregate::Sums;
+use crate::shared::aggregate::{Aggregates, Sums};
 use crate::shared::step_work::{self, WorkByMode};
 use crate::shared::thread_shared::ThreadShared;
 
@@ -39,6 +39,8 @@ impl Tally {
 pub(crate) struct EndedThreads {
     /// By path.
     pub sums: BTreeMap<u32, Sums>,
+    /// Of them those of deep steps.
+    pub deep_steps: BTreeMap<u32, Sums>,
     pub work: WorkByMode,
     pub tally: Tally,
 }
@@ -53,16 +55,36 @@ struct Inner {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct ThreadRegistry(Mutex<Inner>);
+pub(crate) struct ThreadRegistry {
+    inner: Mutex<Inner>,
+    /// Threads that ever began to record.
+    begun: AtomicU64,
+}
 
 impl ThreadRegistry {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A thread begins to record.
     pub(crate) fn begin(&self, thread: &Arc<ThreadShared>) {
         self.lock().fresh.push(Arc::clone(thread));
+        self.begun.fetch_add(1, Ordering::Release);
+    }
+
+    /// How many threads have ever begun to record.
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Acquire)
+    }
+
+    /// Puts the ids of those that began to record last, and go on, into `ids`, up to so many; returns how many there are beside.
+    pub(crate) fn latest(&self, ids: &mut Vec<u64>, most: usize) -> u64 {
+        let inner = self.lock();
+        let threads = inner.fresh.iter().rev().chain(inner.known.iter().rev());
+        let mut lasting = threads.filter(|thread| !thread.retired.load(Ordering::Relaxed));
+        ids.clear();
+        ids.extend(lasting.by_ref().take(most).map(|thread| thread.id));
+        lasting.count() as u64
     }
 
     /// For the background thread: appends those that have begun since the last call.
@@ -75,11 +97,13 @@ impl ThreadRegistry {
 
     /// `thread` has ended, and what it counted stays: once, whoever says so.
     pub(crate) fn end(&self, thread: &Arc<ThreadShared>) {
-        let mut left = Vec::new();
-        thread.aggregates.for_each(|path, sums| {
-            // Nobody writes any more, so there always is a copy.
-            left.extend(sums.map(|sums| (path, sums)));
-        });
+        // Nobody writes any more, so there always is a copy.
+        let of = |aggregates: &Aggregates| {
+            let mut left = Vec::new();
+            aggregates.for_each(|path, sums| left.extend(sums.map(|sums| (path, sums))));
+            left
+        };
+        let (left, deep_steps) = (of(&thread.aggregates), of(&thread.deep_steps));
         let mut inner = self.lock();
         let before = inner.known.len() + inner.fresh.len();
         inner.known.retain(|known| !Arc::ptr_eq(known, thread));
@@ -90,6 +114,9 @@ impl ThreadRegistry {
         let ended_threads = Arc::make_mut(&mut inner.ended_threads);
         for (path, sums) in left {
             ended_threads.sums.entry(path).or_default().merge(&sums);
+        }
+        for (path, sums) in deep_steps {
+            ended_threads.deep_steps.entry(path).or_default().merge(&sums);
         }
         // (Nobody writes any more.)
         step_work::add(&mut ended_threads.work, &thread.work.get(|_| false));

@@ -16,6 +16,8 @@ use crate::shared::step_work::Work;
 pub(crate) struct ThreadShared {
     pub ring: Ring,
     pub aggregates: Aggregates,
+    /// Of them those of deep steps.
+    pub deep_steps: Aggregates,
     /// Of the steps that it has ended.
     pub work: Work,
     /// Spans that ended and were meant to be exported.

@@ -1,15 +1,14 @@
 //! The background thread: takes records out of the rings, hands them to the sinks, publishes aggregates, and
-//! ends the run, or, should it die of a panic, accounts for what it leaves. The only thread of ours; it never traces itself.
+//! ends the run, or, should it die of a panic, accounts for what it leaves. It never traces itself.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use stepscope_core::LossReason;
-#[cfg(feature = "metrics")]
-use stepscope_core::SectionKind;
+use stepscope_core::{LossReason, SectionKind};
 
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
@@ -36,6 +35,8 @@ use crate::shared::record::SectionRecord;
 use crate::shared::thread_shared::ThreadShared;
 use crate::worker::capture_requests::CaptureRequests;
 use crate::worker::control::{Control, Flushed, Reach, deadline};
+use crate::worker::costs;
+use crate::worker::deep_step_watch::DeepStepWatch;
 
 /// Name of the background thread.
 pub(crate) const THREAD_NAME: &str = "stepscope";
@@ -116,6 +117,7 @@ struct Worker {
     thread_names: ThreadNames,
     callsites: Vec<Known>,
     cpus: Option<u64>,
+    deep_steps: DeepStepWatch,
     capture_requests: CaptureRequests,
     /// When the bound in a second was last shared out.
     shared: Instant,
@@ -129,25 +131,34 @@ struct Worker {
 pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>) -> std::io::Result<()> {
     let worker = Worker::new(recorder, sinks);
     let live = move || {
-        thread::suppress();
-        IS_BACKGROUND.set(true);
-        // All that happens here is ours, for the whole life of the thread: also what is freed when this is left.
-        let _own = ManuallyDrop::new(memory::own_call());
         let mut worker = worker;
         // Nothing here is meant to panic. Should something, the program goes on, and so does the account.
         if !is_well(|| worker.run(&control)) {
             worker.die(&control);
         }
     };
-    sys::shielded(|| std::thread::Builder::new().name(THREAD_NAME.into()).spawn(live))?;
+    spawn(THREAD_NAME, live)?;
     Ok(())
+}
+
+/// Starts a thread of ours.
+pub(crate) fn spawn(name: &str, live: impl FnOnce() + Send + 'static) -> std::io::Result<Thread> {
+    let live = move || {
+        thread::suppress();
+        IS_BACKGROUND.set(true);
+        // All that happens here is ours, for the whole life of the thread: also what is freed when this is left.
+        let _own = ManuallyDrop::new(memory::own_call());
+        live();
+    };
+    let handle = sys::shielded(|| std::thread::Builder::new().name(name.into()).spawn(live))?;
+    Ok(handle.thread().clone())
 }
 
 thread_local! {
     static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this is the background thread: a panic here is the layer's own, and none of the program's.
+/// Whether this is a thread of ours: a panic here is the layer's own, and none of the program's.
 pub(crate) fn is_background() -> bool {
     IS_BACKGROUND.try_with(Cell::get).unwrap_or(false)
 }
@@ -166,6 +177,7 @@ impl Worker {
             threads: Vec::new(),
             thread_names: ThreadNames::default(),
             callsites: Vec::new(),
+            deep_steps: DeepStepWatch::default(),
             cpus: std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64),
             capture_requests,
             shared: Instant::now(),
@@ -180,8 +192,10 @@ impl Worker {
         let mut flushing = Vec::new();
         let mut clock = Keeper::default();
         let has_handlers = self.recorder.config.handle_signals;
+        self.recorder.costs.set(costs::measure());
         loop {
             clock.keep();
+            self.deep_steps.start_looking(&self.recorder);
             let (asked, end) = control.take();
             let signal = sys::pending_signal().filter(|_| has_handlers);
             // Before anything else: what is lost from here on, in whatever is done with it, is lost to them.
@@ -375,6 +389,9 @@ impl Worker {
             let lacking = self.recorder.sources_from(self.callsites.len());
             self.callsites.extend(lacking.into_iter().map(Known::from));
         }
+        if record.kind == SectionKind::Step {
+            self.deep_steps.see(&self.recorder, &record, &mut self.entries);
+        }
         let context = Context {
             recorder: &self.recorder,
             callsites: &self.callsites,
@@ -493,6 +510,7 @@ impl Worker {
             "nothing is written or sent any more, because of this panic of its own; spans are counted as lost",
         );
         let recorder = Arc::clone(&self.recorder);
+        recorder.deep_steps.end();
         // Whatever has panicked may do so again: who waits for this thread is told of its end all the same.
         is_well(|| recorder.orphan());
         is_well(|| self.release(|_| {}));
@@ -540,6 +558,7 @@ impl Worker {
         let recorder = Arc::clone(&self.recorder);
         thread::with(&recorder, |state| state.finish_run(signal));
         crate::hot::recorder::retire(&recorder);
+        recorder.deep_steps.end();
         self.release(|worker| {
             worker.drain(|| false);
         });

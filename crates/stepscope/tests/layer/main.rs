@@ -8,6 +8,7 @@ mod asynchronous;
 mod bounds;
 mod capture;
 mod collector;
+mod deep;
 mod directory;
 mod exact;
 mod exemplars;

@@ -449,6 +449,7 @@ fn a_field_takes_the_place_of_nothing_that_the_layer_says() {
     let root = RootRecord {
         mode: Mode::Train,
         announces: true,
+        is_deep: false,
         trace_spans: 1,
         trace_dropped: 0,
         left_out: None,
@@ -535,6 +536,7 @@ fn changes_of_alerts_are_events_of_the_run() {
     let root = RootRecord {
         mode: Mode::Train,
         announces: true,
+        is_deep: false,
         trace_spans: 1,
         trace_dropped: 0,
         left_out: None,

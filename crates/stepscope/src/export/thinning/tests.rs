@@ -28,6 +28,7 @@ fn record(trace: u64, spans: Option<u32>, duration_ns: u64) -> SectionRecord {
         root: spans.map(|spans| RootRecord {
             mode: Mode::Train,
             announces: true,
+            is_deep: false,
             trace_spans: spans,
             trace_dropped: 0,
             left_out: None,

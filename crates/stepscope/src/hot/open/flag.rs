@@ -26,6 +26,8 @@ pub(crate) const BY_FILTER: u64 = 1 << 26;
 pub(crate) const BY_SAMPLING: u64 = 1 << 27;
 /// It leaves as a span, if it does not turn out too small by its end, and there is room for it then.
 pub(crate) const MAY_BE_SMALL: u64 = 1 << 28;
+/// It is recorded as a part of a deep step, at `comprehensive`.
+pub(crate) const DEEP: u64 = 1 << 29;
 /// Beyond those: it knows what the system had counted at its begin.
 pub(crate) const READ: u64 = 1 << 32;
 /// Why a section that leaves no span is counted as left out; none of them in a run that was told to have none.

@@ -13,6 +13,8 @@ pub(crate) struct Spec {
     pub step: Option<u64>,
     pub epoch: Option<u64>,
     pub mode: Option<Mode>,
+    /// Of a step: it is a deep one.
+    pub is_deep: bool,
 }
 
 impl Spec {
@@ -46,6 +48,12 @@ impl Parent {
     /// Whether it leaves as a span, as far as is known before its end.
     pub(crate) fn leaves(&self) -> bool {
         self.leaving() & flag::EXPORTED != 0
+    }
+
+    /// The flag of what is recorded as a part of a deep step, if it is.
+    #[inline]
+    pub(crate) fn depth(&self) -> u64 {
+        self.leaving() & flag::DEEP
     }
 
     /// Whether work inside of it belongs to it: the run and its epochs have only themselves in their trace.

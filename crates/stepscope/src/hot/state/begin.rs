@@ -1,10 +1,13 @@
 //! How a section begins inside of another one: its place, whether it leaves as a span, its trace and parent, and what its end is
 //! compared with. Roots of traces are in `roots`.
 
-use stepscope_core::{Level, PathId, Phase, SectionKind};
+use std::sync::Arc;
+
+use stepscope_core::{Level, Mode, PathId, Phase, SectionKind};
 use tracing::Metadata;
 
 use super::{ThreadState, collapsed_bits};
+use crate::hot::deep_steps::UnderWay;
 use crate::hot::field_visitor;
 use crate::hot::open::{Open, Parent, Spec, Start, flag};
 use crate::hot::path_cache::{Fit, Place};
@@ -72,7 +75,48 @@ impl ThreadState {
     ) -> bool {
         if spec.kind() == SectionKind::Step {
             self.recorder.captures.step_begins(&self.recorder);
+            if self.is_deep(spec) {
+                return self.begin_deep(open, source, name, spec);
+            }
         }
+        self.begin_kind(open, source, name, spec, parent)
+    }
+
+    /// Whether a step that begins now is to be a deep one: one of training, and none inside of another.
+    #[inline]
+    fn is_deep(&self, spec: &Spec) -> bool {
+        let deep_steps = &self.recorder.deep_steps;
+        if deep_steps.is_open() && deep_steps.is_given_up() {
+            self.recorder.end_deep_step();
+        }
+        let is_training = matches!(spec.mode, None | Some(Mode::Train));
+        is_training && deep_steps.is_due(spec.step.unwrap_or(self.steps.0)) && !self.is_in_step()
+    }
+
+    /// Begins a step that is to be a deep one, if it may be.
+    #[cold]
+    fn begin_deep(&mut self, open: &Open, source: Source, name: Option<&str>, spec: &Spec) -> bool {
+        let recorder = Arc::clone(&self.recorder);
+        let is_deep = recorder.begin_deep_step();
+        let begun = self.begin_kind(open, source, name, &Spec { is_deep, ..*spec }, None);
+        if is_deep && begun {
+            let (span_id, start_ns) = (open.span_id(), open.start_ns());
+            recorder.deep_steps.begin(UnderWay { span_id, start_ns, thread: self.shared.id });
+        } else if is_deep {
+            recorder.end_deep_step();
+        }
+        begun
+    }
+
+    /// As [`begin`](Self::begin), whether it is deep or not.
+    fn begin_kind(
+        &mut self,
+        open: &Open,
+        source: Source,
+        name: Option<&str>,
+        spec: &Spec,
+        parent: Option<Parent>,
+    ) -> bool {
         let parent = match spec.kind() {
             SectionKind::Section | SectionKind::MicroStep => parent.filter(Parent::takes_work),
             // The run and its epochs are no parents of work: it has traces of its own, linked to the run.
@@ -107,7 +151,9 @@ impl ThreadState {
             }
             _ => {
                 self.count_inside(parent);
-                flag::EXPORTED
+                let is_deep_batch = spec.kind() == SectionKind::Batch && self.recorder.deep_steps.is_open();
+                let is_deep = if spec.is_deep || is_deep_batch { flag::DEEP } else { 0 };
+                flag::EXPORTED | is_deep | parent.map_or(0, |parent| parent.depth())
             }
         };
         match parent {
@@ -155,7 +201,16 @@ impl ThreadState {
         around: u64,
         parent: Option<Parent>,
     ) -> u64 {
-        let leaving = if around & flag::EXPORTED == 0 { around } else { self.recorder.leaving(place, phase) };
+        // What begins outside of all steps during a deep one may be what that waits for.
+        let is_outside = parent.is_none() && self.recorder.deep_steps.is_open();
+        let is_deep = around & flag::DEEP != 0 || is_outside;
+        let leaving = match around & flag::EXPORTED {
+            0 => around,
+            _ => {
+                let leaving = self.recorder.leaving(place, phase, is_deep);
+                leaving | if is_deep && leaving & flag::EXPORTED != 0 { flag::DEEP } else { 0 }
+            }
+        };
         if leaving & flag::EXPORTED != 0 {
             self.count_inside(parent);
         }
@@ -227,17 +282,20 @@ impl ThreadState {
             open.set_rss_start(memory::rss_bytes());
         }
         let is_full = self.recorder.is_at(Level::Comprehensive);
-        let is_asked = is_full || is_coarse && self.recorder.is_at(Level::Detailed);
+        let has_usage =
+            is_full || flags & flag::DEEP != 0 || is_coarse && self.recorder.is_at(Level::Detailed);
+        let is_asked = has_usage || kind == SectionKind::Step;
         if is_asked && flags & flag::EXPORTED != 0 && kind != SectionKind::Run {
-            self.read(open, is_coarse, is_full);
+            self.read(open, has_usage, is_coarse, is_full);
         }
     }
 
     #[cold]
-    fn read(&mut self, open: &Open, is_coarse: bool, is_full: bool) {
+    fn read(&mut self, open: &Open, has_usage: bool, is_coarse: bool, is_full: bool) {
         let tracked = self.recorder.tracked();
         let asked = Asked {
-            usage: tracked.has_cpu(),
+            run_queue: tracked.has_cpu(),
+            usage: has_usage && tracked.has_cpu(),
             io: is_full && tracked.has_io(),
             traffic: is_full && is_coarse && tracked.has_network(),
         };
@@ -246,10 +304,12 @@ impl ThreadState {
         }
     }
 
-    /// Whether a section of this kind that begins now, or is entered, has CPU time.
+    /// Whether a section that begins now, or is entered, has CPU time.
     #[inline]
-    pub(super) fn has_cpu_time(&self, kind: SectionKind) -> bool {
-        (kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive))
+    pub(super) fn has_cpu_time(&self, section: &Parent) -> bool {
+        (section.kind != SectionKind::Section
+            || section.depth() != 0
+            || self.recorder.is_at(Level::Comprehensive))
             && self.recorder.tracked().has_cpu()
     }
 }

@@ -74,9 +74,9 @@ impl ThreadState {
             open.rest().continues = Some((parent.path, around.id, parent.span_id));
         }
         let Some(trace) = around.and_then(|around| self.continue_trace(parent, &around)) else {
-            return self.begin_root(open, place, spec, around, flag::EXPORTED);
+            return self.begin_root(open, place, spec, around, flag::EXPORTED | parent.depth());
         };
-        let flags = flag::EXPORTED | flag::IS_PART | collapsed_bits(parent.path, place.path);
+        let flags = flag::EXPORTED | parent.depth() | flag::IS_PART | collapsed_bits(parent.path, place.path);
         self.begin_in(open, place, spec, trace, flags);
         true
     }

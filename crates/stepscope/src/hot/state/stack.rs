@@ -19,7 +19,7 @@ impl ThreadState {
     /// Enters a `tracing` span on this thread.
     #[inline]
     pub(crate) fn enter_span(&mut self, section: Parent) {
-        let timed_by_system_call = self.has_cpu_time(section.kind);
+        let timed_by_system_call = self.has_cpu_time(&section);
         if let Some(frame) = self.push(section, timed_by_system_call) {
             frame.enter_ns = now_ns();
         }
@@ -113,7 +113,7 @@ impl ThreadState {
         }
         let key = self.sections.next();
         let section = open.as_parent_of_kind(key, kind)?;
-        let timed_by_system_call = self.has_cpu_time(kind);
+        let timed_by_system_call = self.has_cpu_time(&section);
         // One clock read serves as start and as entry.
         let start_ns = open.start_ns();
         if open.has(flag::IS_ROOT) && open.has(flag::EXPORTED) {

@@ -2,7 +2,7 @@
 
 use super::{
     BY_NUMBER, EVENT, Entry, FIELD_BOOL, FIELD_DOUBLE, FIELD_INT, FIELD_STR, FIELD_UINT, FieldValue, LINK,
-    MAX_TEXT_BYTES, OWN, POLLS, USER_VALUE, head,
+    MAX_TEXT_BYTES, OWN, POLLS, SAMPLE_WORDS, SAMPLES, USER_VALUE, head,
 };
 use crate::shared::relaxed::RelaxedU64;
 
@@ -81,6 +81,10 @@ impl Encode for Entry<'_> {
             }
             Self::Polls(bytes) => {
                 put(head(POLLS, 0, bytes.len() as u16));
+                bytes.as_chunks().0.iter().for_each(|word| put(u64::from_le_bytes(*word)));
+            }
+            Self::Samples(bytes) => {
+                put(head(SAMPLES, (bytes.len() / (8 * SAMPLE_WORDS)) as u16, 0));
                 bytes.as_chunks().0.iter().for_each(|word| put(u64::from_le_bytes(*word)));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{
     BY_NUMBER, EVENT, Entry, FIELD_BOOL, FIELD_DOUBLE, FIELD_INT, FIELD_STR, FIELD_UINT, FieldValue, KIND,
-    LINK, MAX_TEXT_BYTES, OWN, POLLS, USER_VALUE, parts, split, text_words,
+    LINK, MAX_TEXT_BYTES, OWN, POLLS, SAMPLE_WORDS, SAMPLES, USER_VALUE, parts, split, text_words,
 };
 
 /// What a field is called: by its number at the callsite, or by a text.
@@ -79,7 +79,7 @@ impl<'a> Entries<'a> {
         while let Some(head) = self.number() {
             let (tag, key, text_len) = parts(head);
             let is_it = match tag {
-                EVENT | LINK | POLLS => false,
+                EVENT | LINK | POLLS | SAMPLES => false,
                 _ => self.name(tag, key) == Some(name.as_bytes()) && tag & OWN == 0 && tag != USER_VALUE,
             };
             if is_it {
@@ -87,6 +87,7 @@ impl<'a> Entries<'a> {
             }
             let (words, bytes) = match tag & KIND {
                 FIELD_STR | POLLS => (0, text_len),
+                SAMPLES => (usize::from(key) * SAMPLE_WORDS, 0),
                 EVENT => (1, text_len),
                 LINK => (3, 0),
                 _ => (1, 0),
@@ -114,6 +115,7 @@ impl<'a> Entries<'a> {
                     EVENT => 1 + text_words(text_len),
                     LINK => 3,
                     POLLS => text_words(text_len),
+                    SAMPLES => usize::from(key) * SAMPLE_WORDS,
                     OWN..BY_NUMBER => {
                         text_words(key) + if tag & KIND == FIELD_STR { text_words(text_len) } else { 1 }
                     }
@@ -199,6 +201,11 @@ impl<'a> Iterator for Entries<'a> {
             EVENT => return Some(Entry::Event(self.number()?, key != 0, self.text(text_len)?)),
             LINK => return Some(Entry::Link(self.take()?, self.number()?)),
             POLLS => return Some(Entry::Polls(self.slice(text_len)?)),
+            SAMPLES => {
+                let (samples, rest) = self.bytes.split_at_checked(8 * SAMPLE_WORDS * usize::from(key))?;
+                self.bytes = rest;
+                return Some(Entry::Samples(samples));
+            }
             _ => {}
         }
         let name = if tag & BY_NUMBER != 0 { self.declared(key) } else { self.text(key)? };

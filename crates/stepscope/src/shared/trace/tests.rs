@@ -43,6 +43,7 @@ fn ended(span_id: u64) -> Ended {
     let root = RootRecord {
         mode: Mode::Train,
         announces: false,
+        is_deep: false,
         trace_spans: 0,
         trace_dropped: 0,
         left_out: None,

@@ -56,6 +56,8 @@ impl Program {
         command.env_clear().env("STEPSCOPE_DIR", directory.path().join("profiles"));
         // Gauges of the machine, which a build of the whole workspace has, are no messages that the tests count.
         command.env("OTEL_METRICS_EXPORTER", "none");
+        // Which steps are deep ones is no part of what other tests are about.
+        command.env("STEPSCOPE_DEEP_STEPS", "off");
         command.env("PROGRAMS_WAY", crate::WAY);
         // A machine that has no time for the thread that empties the rings decides nothing: what overflows, and what ends
         // in time, have tests of their own.
