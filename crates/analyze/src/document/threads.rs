@@ -2,11 +2,11 @@
 
 use stepscope_core::ThreadState;
 
-use super::cell::{Unit, bar, code, count, figure, ns, path, share};
+use super::cell::{Unit, bar, code, count, float, ns, path, share};
 use super::palette::{STEP, of_state};
 use super::plot::Stack;
 use super::{Block, Cell, Document, Shown, Tone, cells};
-use crate::report::{Report, rounded};
+use crate::report::Report;
 use crate::report::units::{duration, listed, percent};
 use crate::summary::{ModeSummary, ModeThreads, SectionThreads, SeriesPoint, StateLooks, ThreadLine, ThreadShares};
 
@@ -108,9 +108,9 @@ fn processors(report: &Report, doc: &mut Document) {
             "Of ",
             count(cpus).at("threads/processors/cpus"),
             " processors the process used ",
-            figure(of.own.map(|used| rounded(used, 2)), Unit::Words(used_words(of.own))).at("threads/processors/own"),
+            float(of.own, Unit::Words(used_words(of.own))).at("threads/processors/own"),
             ", others ",
-            figure(of.others.map(|used| rounded(used, 2)), Unit::Words(used_words(of.others))).at("threads/processors/others"),
+            float(of.others, Unit::Words(used_words(of.others))).at("threads/processors/others"),
             "."
         ],
     );
