@@ -17,8 +17,8 @@ use crate::run::{RunAcc, RunKey, coverage_finish as coverage, finish as run};
 use crate::sections::finish as sections;
 use crate::steps::warmup_sections::finish as warmup_sections;
 use crate::steps::{finish as steps, series_finish as series, step_gaps};
-use crate::threads::finish as threads;
 use crate::summary::{OtherRun, RunIdentity, Summary};
+use crate::threads::finish as threads;
 
 /// A run that is asked for: all attempts of an id, or one.
 struct Wanted<'n> {

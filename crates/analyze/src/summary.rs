@@ -35,8 +35,8 @@ pub use crate::steps::summary::{
 };
 
 pub use crate::threads::summary::{
-    ModeThreads, Processors, SectionThreads, StateLooks, StepUseRow, ThreadLine, ThreadShares, ThreadTimeline, Threads,
-    TimedSection, TimedState,
+    ModeThreads, Processors, SectionThreads, StateLooks, StepUseRow, ThreadLine, ThreadShares,
+    ThreadTimeline, Threads, TimedSection, TimedState,
 };
 
 use std::collections::BTreeMap;

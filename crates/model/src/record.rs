@@ -326,7 +326,10 @@ impl<'a> Record<'a> {
 
     fn present(&self) -> u64 {
         let half = |at: usize| {
-            self.head.get(at..).and_then(|rest| rest.first_chunk::<4>()).map_or(0, |half| u32::from_le_bytes(*half))
+            self.head
+                .get(at..)
+                .and_then(|rest| rest.first_chunk::<4>())
+                .map_or(0, |half| u32::from_le_bytes(*half))
         };
         u64::from(half(36)) | u64::from(half(62)) << 32
     }

@@ -8,7 +8,9 @@ use super::plot::Stack;
 use super::{Block, Cell, Document, Shown, Tone, cells};
 use crate::report::Report;
 use crate::report::units::{duration, listed, percent};
-use crate::summary::{ModeSummary, ModeThreads, SectionThreads, SeriesPoint, StateLooks, ThreadLine, ThreadShares};
+use crate::summary::{
+    ModeSummary, ModeThreads, SectionThreads, SeriesPoint, StateLooks, ThreadLine, ThreadShares,
+};
 
 /// Sections shown: briefly, and on a page.
 const BRIEF: usize = 8;
@@ -80,12 +82,15 @@ fn steps(at: usize, shares: &ThreadShares, doc: &mut Document) {
 fn changed(report: &Report, mode: &ModeSummary) -> Option<String> {
     let (_, series) = super::series::series(report).filter(|(_, series)| series.mode == mode.mode)?;
     let first = mode.warmup.steady_step.unwrap_or(0);
-    let is_said = |point: &&SeriesPoint| point.step >= first && point.cpu_ns.is_some() && point.run_queue_ns.is_some();
+    let is_said =
+        |point: &&SeriesPoint| point.step >= first && point.cpu_ns.is_some() && point.run_queue_ns.is_some();
     let points: Vec<&SeriesPoint> = series.points.iter().filter(is_said).collect();
     let third = points.len() / 3;
     let (early, late) = (points.get(..third)?, points.get(points.len() - third..)?);
     let shares = |points: &[&SeriesPoint]| {
-        let sum = |of: fn(&SeriesPoint) -> u64| points.iter().fold(0u64, |sum, point| sum.saturating_add(of(point)));
+        let sum = |of: fn(&SeriesPoint) -> u64| {
+            points.iter().fold(0u64, |sum, point| sum.saturating_add(of(point)))
+        };
         let all = sum(|point| point.duration_sum_ns).max(1) as f64;
         let cpu = sum(|point| point.cpu_ns.unwrap_or(0)) as f64 / all;
         let queue = sum(|point| point.run_queue_ns.unwrap_or(0)) as f64 / all;
@@ -145,7 +150,9 @@ fn sections(at: usize, threads: &ModeThreads, doc: &mut Document) {
         .at(|(n, _)| format!("threads/modes/{at}/sections/{n}"))
         .column(ALL, "In deep steps|Section", "", |(_, row)| path(&row.path))
         .column(ALL, ">Own time", "duration_ns", |(_, row)| ns(row.duration_ns))
-        .column(Shown::HTML, "On a CPU", "", |(_, row)| bar(row.cpu_ns as f64 / row.duration_ns.max(1) as f64, STEP))
+        .column(Shown::HTML, "On a CPU", "", |(_, row)| {
+            bar(row.cpu_ns as f64 / row.duration_ns.max(1) as f64, STEP)
+        })
         .column(ALL, ">On a CPU|Share", "", |(_, row)| part(row, row.cpu_ns))
         .column(ALL, ">Runnable", "", |(_, row)| part(row, row.run_queue_ns))
         .column(ALL, ">Blocked", "", |(_, row)| part(row, row.blocked_ns))
@@ -185,7 +192,10 @@ fn timeline(threads: &ModeThreads, doc: &mut Document) {
     let mut until_ns = 0u64;
     for section in &step.sections {
         let gap_ns = section.offset_ns.saturating_sub(until_ns);
-        let length_ns = section.offset_ns.saturating_add(section.duration_ns).saturating_sub(until_ns.max(section.offset_ns));
+        let length_ns = section
+            .offset_ns
+            .saturating_add(section.duration_ns)
+            .saturating_sub(until_ns.max(section.offset_ns));
         parts.push(("none".into(), "(no section)".into(), gap_ns));
         parts.push((STEP.into(), section.name.clone(), length_ns));
         until_ns = until_ns.max(section.offset_ns.saturating_add(section.duration_ns));
@@ -195,8 +205,14 @@ fn timeline(threads: &ModeThreads, doc: &mut Document) {
         doc.add(Shown::HTML, || bar(parts));
     }
     for (at, line) in step.threads.iter().enumerate() {
-        doc.say(Shown::HTML, cells![code(&name(line)), if at == 0 { " (the step's)" } else { "" }, ": ", legend(line)]);
-        let parts = line.states.iter().map(|of| (of_state(of.state).into(), of.state.as_str().into(), of.duration_ns));
+        doc.say(
+            Shown::HTML,
+            cells![code(&name(line)), if at == 0 { " (the step's)" } else { "" }, ": ", legend(line)],
+        );
+        let parts = line
+            .states
+            .iter()
+            .map(|of| (of_state(of.state).into(), of.state.as_str().into(), of.duration_ns));
         doc.add(Shown::HTML, || bar(parts.collect()));
     }
 }
@@ -207,8 +223,10 @@ fn name(line: &ThreadLine) -> String {
 
 /// The states of a thread, longest first.
 fn legend(line: &ThreadLine) -> Cell {
-    let time = |state| line.states.iter().filter(|of| of.state == state).map(|of| of.duration_ns).sum::<u64>();
-    let mut states: Vec<(u64, ThreadState)> = ThreadState::ALL.iter().map(|&state| (time(state), state)).collect();
+    let time =
+        |state| line.states.iter().filter(|of| of.state == state).map(|of| of.duration_ns).sum::<u64>();
+    let mut states: Vec<(u64, ThreadState)> =
+        ThreadState::ALL.iter().map(|&state| (time(state), state)).collect();
     states.retain(|&(ns, _)| ns > 0);
     states.sort_by_key(|&(ns, state)| (std::cmp::Reverse(ns), state));
     let of = |(ns, state): (u64, ThreadState)| {

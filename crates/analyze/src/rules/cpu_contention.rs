@@ -24,7 +24,9 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.cpu_contention;
     let threads = StepThreads::of(summary)?;
     let Some(run_queue_ns) = threads.shares.run_queue_ns else {
-        return unknown("needs the run-queue delay of steps, which this system does not tell (Linux does, with schedstat)");
+        return unknown(
+            "needs the run-queue delay of steps, which this system does not tell (Linux does, with schedstat)",
+        );
     };
     let share = threads.shares.share(run_queue_ns);
     if share < thresholds.min_share {
@@ -105,7 +107,9 @@ impl<'a> Used<'a> {
             (Who::Beside, Some(row)) => {
                 format!(": {:.1} threads compute beside it, most in `{}`", of(self.beside), row.path)
             }
-            (Who::Beside, None) => format!(": {:.1} threads of the program compute beside it", of(self.beside)),
+            (Who::Beside, None) => {
+                format!(": {:.1} threads of the program compute beside it", of(self.beside))
+            }
             (Who::Inside, _) => format!(": {:.1} more threads compute in the step", of(self.inside)),
             (Who::NotKnown, _) => String::new(),
         }

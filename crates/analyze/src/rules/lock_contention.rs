@@ -17,6 +17,11 @@ thresholds! {
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.lock_contention;
     let threads = StepThreads::of(summary)?;
+    // The step loses no more than it is blocked.
+    let blocked = threads.shares.share(threads.blocked_ns()?);
+    if blocked < thresholds.min_share {
+        return fine(format!("{} blocked", threads.of_steps(blocked)));
+    }
     let deep = threads.deep("what threads wait for in sections is not known")?;
     // More than one for each processor cannot run, whoever has the others.
     let cpus = summary.threads.processors.cpus.map(|cpus| cpus as f64);
@@ -43,7 +48,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let part = hot.contended as f64 / all as f64;
     let gain = threads.gain(saved * part)?;
     if gain.direct_share < thresholds.min_share {
-        return fine(format!("threads take turns for {} of the step time, by {looks}", percent(share * part)));
+        return fine(format!(
+            "threads take turns for {} of the step time, by {looks}",
+            percent(share * part)
+        ));
     }
     Ok(vec![Finding {
         title: format!(

@@ -16,6 +16,11 @@ thresholds! {
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.low_parallelism;
     let threads = StepThreads::of(summary)?;
+    // Who is not blocked waits for nobody.
+    let blocked = threads.shares.share(threads.blocked_ns()?);
+    if blocked < thresholds.min_share {
+        return fine(format!("{} blocked", threads.of_steps(blocked)));
+    }
     let deep = threads.deep("how many threads work while the step waits is not known")?;
     let lock = if locked(deep).next().is_some() { Lock::Else } else { Lock::None };
     let (share, _) = deep.awaited(1.0, lock);
@@ -43,7 +48,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let work = works.map_or_else(String::new, |row| format!(" in `{}`", row.path));
     let gain = threads.gain(saved)?;
     Ok(vec![Finding {
-        title: format!("For {} of the step time the step waits for other threads: {of_free}.", percent(share)),
+        title: format!(
+            "For {} of the step time the step waits for other threads: {of_free}.",
+            percent(share)
+        ),
         severity: gain.severity(),
         section: waits.map(|row| row.path.clone()),
         evidence: Evidence::new()

@@ -21,7 +21,9 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let steps = Steps::read(summary, 1)?;
     let used = steps.mode.use_per_step;
     if used.alloc_count.is_none() && used.minor_faults.is_none() {
-        return unknown("needs allocations (`stepscope::Alloc`) or page faults (Linux) of steps, from level `detailed` on");
+        return unknown(
+            "needs allocations (`stepscope::Alloc`) or page faults (Linux) of steps, from level `detailed` on",
+        );
     }
     let measured = &summary.threads.processors;
     let cost = |measured: Option<u64>, usual: f64| measured.map_or(usual, |ns| ns as f64);
@@ -29,7 +31,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let fault_ns = used.minor_faults.unwrap_or(0.0) * cost(measured.fault_cost_ns, thresholds.fault_ns);
     let mean_ns = steps.per_step(steps.mode.steady_ns);
     let share = ((alloc_ns + fault_ns) / mean_ns.max(1) as f64).min(1.0);
-    let number = |value: Option<f64>, what: &str| value.map(|value| format!("{} {what}", count(value.round() as u64)));
+    let number =
+        |value: Option<f64>, what: &str| value.map(|value| format!("{} {what}", count(value.round() as u64)));
     let done = [number(used.alloc_count, "allocations"), number(used.minor_faults, "page faults")];
     let done: Vec<String> = done.into_iter().flatten().collect();
     let is_measured = (alloc_ns == 0.0 || measured.alloc_cost_ns.is_some())
@@ -75,11 +78,13 @@ fn most_allocations(summary: &Summary) -> Option<&str> {
             let below = other.path.strip_prefix(row.path.as_str());
             other.depth == row.depth + 1 && below.is_some_and(|rest| rest.starts_with('/'))
         };
-        let nested = summary.sections.iter().filter(is_child).map(allocations).fold(0u64, u64::saturating_add);
+        let nested =
+            summary.sections.iter().filter(is_child).map(allocations).fold(0u64, u64::saturating_add);
         allocations(row).saturating_sub(nested)
     };
     let rows = summary.sections.iter().filter(|row| !row.in_steps.is_empty());
-    let most = rows.map(|row| (own(row), row)).max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.path.cmp(&a.1.path)));
+    let most =
+        rows.map(|row| (own(row), row)).max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.path.cmp(&a.1.path)));
     most.filter(|&(own, _)| own > 0).map(|(_, row)| row.path.as_str())
 }
 

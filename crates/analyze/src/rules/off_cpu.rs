@@ -43,9 +43,11 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let all_ns = deep.sections.iter().fold(0u64, |sum, row| sum.saturating_add(row.own_blocked_ns)).max(1);
     let is_known = |phase: &PhaseName| KNOWN.iter().any(|&known| phase.is(known));
     // Deep steps say where, all steps how much.
-    let blocked = deep.sections.iter().filter(|row| !row.phase.as_ref().is_some_and(is_known)).map(|row| {
-        (row, share * row.own_blocked_ns as f64 / all_ns as f64 * unexplained(row))
-    });
+    let blocked = deep
+        .sections
+        .iter()
+        .filter(|row| !row.phase.as_ref().is_some_and(is_known))
+        .map(|row| (row, share * row.own_blocked_ns as f64 / all_ns as f64 * unexplained(row)));
     let mut blocked: Vec<(&SectionThreads, f64)> =
         blocked.filter(|&(_, share)| share >= thresholds.min_share).collect();
     blocked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.path.cmp(&b.0.path)));

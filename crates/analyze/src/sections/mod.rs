@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::SectionKind;
 use stepscope_model::{Figure, FigureSet, Span};
 
-use crate::accumulate::{Merge, accumulate};
 use crate::accumulate::distribution::Dist;
+use crate::accumulate::{Merge, accumulate};
 use crate::critical_path::{CriticalAcc, WINDOWS};
 use crate::phases::PhaseKey;
 use crate::steps::warmup_sections::Longest;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use crate::accumulate::distribution::RunDist;
-use crate::accumulate::{Merge, earliest};
 use crate::accumulate::saturate::{saturate, share};
+use crate::accumulate::{Merge, earliest};
 use crate::config::Config;
 use crate::phases::PhaseKey;
 use crate::run::{Instance, RunAcc};

@@ -35,7 +35,8 @@ fn processors(run: &RunAcc) -> Processors {
     }
     let rate = |ns: u128| (elapsed > 0).then(|| ns as f64 / elapsed as f64);
     let cpus = run.instances.keys().filter_map(|instance| u64::try_from(instance.0.cpus?).ok());
-    let mean = |gauge: &crate::accumulate::gauge::GaugeAcc| gauge.sum.checked_div(gauge.count.into()).map(saturate);
+    let mean =
+        |gauge: &crate::accumulate::gauge::GaugeAcc| gauge.sum.checked_div(gauge.count.into()).map(saturate);
     Processors {
         cpus: cpus.filter(|&cpus| cpus > 0).max(),
         own: rate(own),
@@ -75,8 +76,11 @@ fn sections(run: &RunAcc, mode: Mode, rows: &[SectionRow]) -> Vec<SectionThreads
     });
     let mut all: Vec<SectionThreads> = all.collect();
     all.sort_by(|a, b| {
-        (Reverse(a.own_blocked_ns), Reverse(a.duration_ns), &a.path)
-            .cmp(&(Reverse(b.own_blocked_ns), Reverse(b.duration_ns), &b.path))
+        (Reverse(a.own_blocked_ns), Reverse(a.duration_ns), &a.path).cmp(&(
+            Reverse(b.own_blocked_ns),
+            Reverse(b.duration_ns),
+            &b.path,
+        ))
     });
     all.truncate(SECTIONS);
     all

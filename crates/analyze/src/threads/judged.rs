@@ -6,8 +6,8 @@ use crate::report::finding::{Gain, Verdict};
 use crate::report::units::{duration, percent};
 use crate::steps::judged::Steps;
 use crate::summary::Summary;
-use crate::threads::{Own, Round};
 use crate::threads::summary::{ModeThreads, SectionThreads, ThreadShares};
+use crate::threads::{Own, Round};
 
 /// Rounds of looks below which it is not known what threads did.
 const FEW_ROUNDS: u64 = 20;
@@ -112,7 +112,8 @@ impl ModeThreads {
     /// Threads that ran in sections of the step beside its own one, on average.
     pub(crate) fn running_beside_own(&self) -> f64 {
         let beside = |round: &Round| u64::from(round.running.saturating_sub((round.own == Own::Runs).into()));
-        let running: u64 = self.rounds.iter().map(|(round, times)| beside(round).saturating_mul(*times)).sum();
+        let running: u64 =
+            self.rounds.iter().map(|(round, times)| beside(round).saturating_mul(*times)).sum();
         running as f64 / self.rounds().max(1) as f64
     }
 
@@ -138,7 +139,9 @@ pub(crate) enum Lock {
 
 /// Sections in which threads took turns, one at a time, in most of the steps in which they waited for each other.
 pub(crate) fn locked(deep: &ModeThreads) -> impl Iterator<Item = &SectionThreads> {
-    deep.sections.iter().filter(|row| row.turns_steps > 0 && row.turns_steps.saturating_mul(2) >= row.contended_steps)
+    deep.sections
+        .iter()
+        .filter(|row| row.turns_steps > 0 && row.turns_steps.saturating_mul(2) >= row.contended_steps)
 }
 
 /// Processors that the steps' threads could use: those that nobody else does. Absent where that is not known.

@@ -80,7 +80,8 @@ impl Threads {
     fn times(&mut self, group: &Group<'_>, mode: usize, target: &mut Target<'_>) {
         self.nested.clear();
         self.nested.resize(group.view.nodes.len(), (0, 0, 0, 0));
-        let is_part = |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_collapsed;
+        let is_part =
+            |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_collapsed;
         let said = |span: &stepscope_model::Span, node: &Node| {
             let (cpu_ns, run_queue_ns) = (span.amount(Figure::CpuNs)?, span.amount(Figure::RunQueueNs)?);
             let faults = span.amount(Figure::MinorFaults).unwrap_or(0);
@@ -88,10 +89,13 @@ impl Threads {
         };
         for (index, span, node) in group.spans().filter(|(_, _, node)| node.anchor == group.anchor) {
             let parent = group.view.node(node.parent).filter(|parent| parent.thread == node.thread);
-            let Some(said) = said(span, node).filter(|_| parent.is_some() && index != group.anchor) else { continue };
+            let Some(said) = said(span, node).filter(|_| parent.is_some() && index != group.anchor) else {
+                continue;
+            };
             if let Some(sums) = self.nested.get_mut(node.parent as usize) {
                 let plus = u64::saturating_add;
-                *sums = (plus(sums.0, said.0), plus(sums.1, said.1), plus(sums.2, said.2), plus(sums.3, said.3));
+                *sums =
+                    (plus(sums.0, said.0), plus(sums.1, said.1), plus(sums.2, said.2), plus(sums.3, said.3));
             }
         }
         for (index, span, node) in group.spans().filter(|(_, _, node)| is_part(node)) {
@@ -156,7 +160,11 @@ impl Threads {
                 let state = look.state as usize;
                 part.looks.iter_mut().skip(state).take(1).for_each(|slot| *slot = slot.saturating_add(1));
                 if look.is_own {
-                    part.own_looks.iter_mut().skip(state).take(1).for_each(|slot| *slot = slot.saturating_add(1));
+                    part.own_looks
+                        .iter_mut()
+                        .skip(state)
+                        .take(1)
+                        .for_each(|slot| *slot = slot.saturating_add(1));
                     let awaits = matches!(own, Own::Awaits | Own::Contends);
                     part.awaiting = part.awaiting.saturating_add(awaits.into());
                 }

@@ -33,7 +33,9 @@ impl Look {
     pub(super) fn contends(&self, round: &[Self]) -> bool {
         self.state == ThreadState::Futex
             && self.path.is_some()
-            && round.iter().any(|other| other.runs() && other.path == self.path && other.thread != self.thread)
+            && round
+                .iter()
+                .any(|other| other.runs() && other.path == self.path && other.thread != self.thread)
     }
 }
 
@@ -55,7 +57,8 @@ impl Rounds {
         ends.clear();
         open.clear();
         let own = group.window.thread;
-        let is_part = |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_orphan;
+        let is_part =
+            |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_orphan;
         let mut spans = group.spans().filter(|(_, _, node)| is_part(node)).peekable();
         let mut begun = 0;
         for &ThreadSample { time_ns, thread, state, address } in &group.view.trace.samples {
@@ -86,6 +89,9 @@ impl Rounds {
     /// The rounds, in the order of time.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[Look]> {
         let starts = std::iter::once(&0).chain(&self.ends);
-        starts.zip(&self.ends).filter_map(|(&from, &to)| self.looks.get(from..to)).filter(|round| !round.is_empty())
+        starts
+            .zip(&self.ends)
+            .filter_map(|(&from, &to)| self.looks.get(from..to))
+            .filter(|round| !round.is_empty())
     }
 }

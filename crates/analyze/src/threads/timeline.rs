@@ -40,11 +40,14 @@ impl Timeline {
         let Group { view, window, root, .. } = *group;
         let name = |thread: i64| {
             let on = |(_, span, node): (u32, &stepscope_model::Span, &crate::step_view::place::Node)| {
-                (node.thread == Some(thread)).then(|| shorten(view.trace.text(span.thread_name))).filter(|name| !name.is_empty())
+                (node.thread == Some(thread))
+                    .then(|| shorten(view.trace.text(span.thread_name)))
+                    .filter(|name| !name.is_empty())
             };
             group.spans().find_map(on).unwrap_or_default().into()
         };
-        let mut threads: Vec<Line> = window.thread.map(|own| (own, name(own), Vec::new())).into_iter().collect();
+        let mut threads: Vec<Line> =
+            window.thread.map(|own| (own, name(own), Vec::new())).into_iter().collect();
         for (sample, look) in view.trace.samples.iter().zip(looks) {
             let at = threads.iter().position(|&(thread, ..)| thread == look.thread).unwrap_or(threads.len());
             if at == THREADS {
@@ -57,11 +60,13 @@ impl Timeline {
             let state = look.state as u8;
             if states.len() < INTERVALS && states.last().is_none_or(|&(_, last)| last != state) {
                 // What it did before the first look is taken to be the same.
-                let from_ns = if states.is_empty() { 0 } else { sample.time_ns.saturating_sub(window.start_ns) };
+                let from_ns =
+                    if states.is_empty() { 0 } else { sample.time_ns.saturating_sub(window.start_ns) };
                 states.push((from_ns, state));
             }
         }
-        let sections = group.spans().filter(|(_, _, node)| node.parent == group.anchor && node.thread == window.thread);
+        let sections =
+            group.spans().filter(|(_, _, node)| node.parent == group.anchor && node.thread == window.thread);
         let sections = sections.map(|(_, span, node)| {
             let name = shorten(view.trace.text(span.name)).into();
             (name, node.start_ns.saturating_sub(window.start_ns), node.duration_ns())

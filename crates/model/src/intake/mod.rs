@@ -12,8 +12,8 @@ mod keys;
 mod measured;
 mod metric;
 mod polls;
-mod samples;
 mod resource;
+mod samples;
 mod value;
 
 use std::sync::Arc;

@@ -187,11 +187,7 @@ pub(super) const TABLES: &[Table] = &[
         "cpus=threads.processors.cpus own=threads.processors.own others=threads.processors.others \
          alloc_cost_ns=threads.processors.alloc_cost_ns fault_cost_ns=threads.processors.fault_cost_ns",
     ),
-    (
-        "threads.csv",
-        "threads.modes.*",
-        "mode deep_steps=steps duration_ns looks dropped running_elsewhere",
-    ),
+    ("threads.csv", "threads.modes.*", "mode deep_steps=steps duration_ns looks dropped running_elsewhere"),
     ("thread_states.csv", "threads.modes.*.own_looks.*", "mode=^mode state looks"),
     (
         "section_threads.csv",
@@ -199,11 +195,7 @@ pub(super) const TABLES: &[Table] = &[
         "mode=^mode path phase calls duration_ns cpu_ns run_queue_ns blocked_ns minor_faults own_duration_ns own_cpu_ns \
          own_blocked_ns awaiting awaited contended contended_steps turns_steps turns_threads",
     ),
-    (
-        "section_thread_states.csv",
-        "threads.modes.*.sections.*.looks.*",
-        "mode=^^mode path=^path state looks",
-    ),
+    ("section_thread_states.csv", "threads.modes.*.sections.*.looks.*", "mode=^^mode path=^path state looks"),
     (
         "thread_timeline.csv",
         "threads.modes.*.timeline.threads.*.states.*",
