@@ -210,11 +210,13 @@ impl RunAcc {
         }
     }
 
-    /// Forgets the times of sections over the steps where paths were cut, as the links.
+    /// Forgets the times of sections over the steps where paths were cut, as the links, and what threads did in sections.
     pub(crate) fn bound_section_time(&mut self) {
         if self.sections.tree().cut() != UNCUT {
             let points = self.phase_series.iter_mut().flat_map(|series| series.points.values_mut());
             points.for_each(|point| point.section_time = SectionTime::default());
+            self.sections.forget_threads();
+            self.threads = Default::default();
         }
     }
 }

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::SectionKind;
 use stepscope_model::{Figure, FigureSet, Span};
 
+use crate::accumulate::accumulate;
 use crate::accumulate::distribution::Dist;
-use crate::accumulate::{Merge, accumulate};
 use crate::critical_path::{CriticalAcc, WINDOWS};
 use crate::phases::PhaseKey;
 use crate::steps::warmup_sections::Longest;
@@ -211,7 +211,6 @@ impl SectionAcc {
         for (mine, theirs) in self.critical.iter_mut().zip(&deeper.critical) {
             mine.on_path_ns = mine.on_path_ns.saturating_add(theirs.on_path_ns);
         }
-        self.threads.absorb(&deeper.threads);
     }
 }
 

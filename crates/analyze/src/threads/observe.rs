@@ -7,6 +7,7 @@ use stepscope_model::Figure;
 
 use crate::accumulate::Merge;
 use crate::run::Target;
+use crate::sections::paths::UNCUT;
 use crate::step_view::group::Group;
 use crate::step_view::place::{Node, Role};
 use crate::threads::processors::Processors;
@@ -68,6 +69,10 @@ impl Threads {
         if let Some(instance) = &mut target.instance {
             instance.processors.absorb(&Processors::of(group));
         }
+        // As other things that are kept by whole paths.
+        if target.run.sections.tree().cut() != UNCUT {
+            return;
+        }
         self.times(group, mode, target);
         if !group.view.trace.samples.is_empty() {
             self.rounds.read(group);
@@ -81,7 +86,7 @@ impl Threads {
         self.nested.clear();
         self.nested.resize(group.view.nodes.len(), (0, 0, 0, 0));
         let is_part =
-            |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_collapsed;
+            |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_orphan;
         let said = |span: &stepscope_model::Span, node: &Node| {
             let (cpu_ns, run_queue_ns) = (span.amount(Figure::CpuNs)?, span.amount(Figure::RunQueueNs)?);
             let faults = span.amount(Figure::MinorFaults).unwrap_or(0);
