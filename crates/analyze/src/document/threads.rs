@@ -2,7 +2,7 @@
 
 use stepscope_core::ThreadState;
 
-use super::cell::{Unit, bar, code, count, float, ns, path, share};
+use super::cell::{Unit, bar, code, count, float, ns, path};
 use super::palette::{STEP, of_state};
 use super::plot::Stack;
 use super::{Block, Cell, Document, Shown, Tone, cells};
@@ -42,7 +42,7 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
 }
 
 fn steps(at: usize, shares: &ThreadShares, doc: &mut Document) {
-    let of = |ns_: Option<u64>| share(ns_.map(|ns| shares.share(ns)));
+    let of = |ns: Option<u64>| Cell::Raw(percent(ns.map_or(0.0, |ns| shares.share(ns))));
     let place = |field: &str| format!("detailed_metrics/modes/{at}/threads/{field}");
     if let (Some(run_queue_ns), Some(blocked_ns)) = (shares.run_queue_ns, shares.blocked_ns) {
         let parts = [
@@ -145,7 +145,7 @@ fn sections(at: usize, threads: &ModeThreads, doc: &mut Document) {
         threads.sections.iter().enumerate().filter(|(_, row)| row.duration_ns > 0).collect();
     rows.sort_by_key(|(_, row)| (std::cmp::Reverse(row.duration_ns), &row.path));
     let (all, most) = (rows.len(), if doc.is(Shown::HTML) { ROWS } else { BRIEF });
-    let part = |row: &SectionThreads, ns: u64| share(ns as f64 / row.duration_ns.max(1) as f64);
+    let part = |row: &SectionThreads, ns: u64| Cell::Raw(percent(ns as f64 / row.duration_ns.max(1) as f64));
     doc.table(ALL, "What threads did in sections, in deep steps", rows.into_iter().take(most))
         .at(|(n, _)| format!("threads/modes/{at}/sections/{n}"))
         .column(ALL, "In deep steps|Section", "", |(_, row)| path(&row.path))
@@ -196,7 +196,7 @@ fn timeline(threads: &ModeThreads, doc: &mut Document) {
             .offset_ns
             .saturating_add(section.duration_ns)
             .saturating_sub(until_ns.max(section.offset_ns));
-        parts.push(("none".into(), "(no section)".into(), gap_ns));
+        parts.push(("ground".into(), "(no section)".into(), gap_ns));
         parts.push((STEP.into(), section.name.clone(), length_ns));
         until_ns = until_ns.max(section.offset_ns.saturating_add(section.duration_ns));
     }
