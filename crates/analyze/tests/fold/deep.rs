@@ -47,7 +47,7 @@ fn at_basic_phases_are_those_of_the_deep_steps_alone() {
     let summary = summarise(&steps(&basic, false));
     let mode = &summary.modes[0];
     assert_eq!((mode.whole.steps, mode.steady.count), (8, 32));
-    assert_eq!(mode.phases[0].exposed_share, Some(0.5));
+    assert_eq!(mode.phases[0].exposed_share, 0.5);
     assert_eq!(summary.critical_path.unwrap().sections[0].share, 0.5);
 }
 

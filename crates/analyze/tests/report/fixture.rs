@@ -551,6 +551,7 @@ pub(crate) fn point(step: u64) -> SeriesPoint {
         samples: None,
         wait_ns: 0,
         run_queue_ns: None,
+        cpu_ns: None,
         input_before_ns: None,
     }
 }
