@@ -61,6 +61,12 @@ fn id(number: u64) -> [u8; 16] {
     id
 }
 
+fn span_of(id: u64, start_ns: u64, end_ns: u64) -> Span {
+    let mut span = Span::default();
+    (span.id, span.start_ns, span.end_ns) = (id, start_ns, end_ns);
+    span
+}
+
 impl Planted {
     /// The run, with these looks at the threads of its deep steps, by the number of the round.
     pub(crate) fn run(&self, looks: impl Fn(u64) -> Round) -> Summary {
@@ -74,7 +80,8 @@ impl Planted {
         let mut partial = Partial::new(Config::default());
         if let Some((alloc, fault)) = self.costs {
             let mut run = Trace::new(id(9_999), Arc::clone(&resource));
-            let mut span = Span { id: 1, kind: SectionKind::Run, start_ns: 1, end_ns: 2, ..Span::default() };
+            let mut span = span_of(1, 1, 2);
+            span.kind = SectionKind::Run;
             span.name = run.push_text("run");
             span.set_figure(Figure::AllocCostNs, alloc);
             span.set_figure(Figure::FaultCostNs, fault);
@@ -92,14 +99,9 @@ impl Planted {
         let start_ns = 1_000 * MS + number * STEP_NS;
         let at = |hundredths: u64| hundredths * STEP_NS / 100;
         let is_deep = self.has_deep && number % 8 == 7;
-        let mut root = Span {
-            id: 1,
-            kind: SectionKind::Step,
-            start_ns,
-            end_ns: start_ns + STEP_NS,
-            name: trace.push_text("step"),
-            ..Span::default()
-        };
+        let mut root = span_of(1, start_ns, start_ns + STEP_NS);
+        root.kind = SectionKind::Step;
+        root.name = trace.push_text("step");
         let set = |span: &mut Span, figures: &[(Figure, u64)]| {
             figures.iter().for_each(|&(figure, value)| span.set_figure(figure, value.cast_signed()));
         };
@@ -127,14 +129,9 @@ impl Planted {
             let parent =
                 ids.iter().find(|(other, on, _)| *other == around && *on == thread).map_or(1, |of| of.2);
             ids.push((path, thread, span_id));
-            let mut span = Span {
-                id: span_id,
-                parent: Some(parent),
-                start_ns: start_ns + at(from),
-                end_ns: start_ns + at(to),
-                name: trace.push_text(name),
-                ..Span::default()
-            };
+            let mut span = span_of(span_id, start_ns + at(from), start_ns + at(to));
+            span.parent = Some(parent);
+            span.name = trace.push_text(name);
             if let Some((_, phase)) = self.phase.filter(|(of, _)| *of == path) {
                 span.phase = PhaseTag::Known(phase);
             }
