@@ -18,6 +18,7 @@ use crate::sections::finish as sections;
 use crate::steps::warmup_sections::finish as warmup_sections;
 use crate::steps::{finish as steps, series_finish as series, step_gaps};
 use crate::summary::{OtherRun, RunIdentity, Summary};
+use crate::threads::finish as threads;
 
 /// A run that is asked for: all attempts of an id, or one.
 struct Wanted<'n> {
@@ -119,6 +120,7 @@ fn of_run(
         values: series::values(run, steps.numbers.of_mode(Mode::Train)),
         changes: changes::of(&context, &sections.rows),
         exemplars: examples::of(&context, &modes),
+        threads: threads::of(run, &sections.rows),
         sections: sections.rows,
         coverage: context.coverage,
         phase_series: context.phase_series,

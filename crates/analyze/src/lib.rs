@@ -36,6 +36,7 @@ mod sections;
 mod step_view;
 mod steps;
 pub mod summary;
+mod threads;
 
 pub use config::{Bounds, Config, EXAMPLE_BYTES, EXAMPLE_SPANS, SLOWEST_STEPS, WARMUP_STEPS};
 pub use partial::{PARTIAL_VERSION, Partial, PartialError};

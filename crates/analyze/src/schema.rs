@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use stepscope_core::{LossReason, Mode, SectionKind, Signal};
+use stepscope_core::{LossReason, Mode, SectionKind, Signal, ThreadState};
 
 /// The names of a type that is written as one of them.
 pub(crate) struct Word<T>(PhantomData<T>);
@@ -23,7 +23,7 @@ macro_rules! words {
     )*};
 }
 
-words!(Mode, SectionKind, LossReason, Signal);
+words!(Mode, SectionKind, LossReason, Signal, ThreadState);
 
 impl<T: Words> JsonSchema for Word<T> {
     fn inline_schema() -> bool {

@@ -34,6 +34,11 @@ pub use crate::steps::summary::{
     ModeSummary, SlowStep, StepGap, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps,
 };
 
+pub use crate::threads::summary::{
+    ModeThreads, Processors, SectionThreads, StateLooks, StepUseRow, ThreadLine, ThreadShares,
+    ThreadTimeline, Threads, TimedSection, TimedState,
+};
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -97,6 +102,8 @@ pub struct Summary {
     pub phase_series: Vec<PhaseSeries>,
     /// Steps kept with their spans, by mode as `modes`: the first, the median, the slowest.
     pub exemplars: Vec<Example>,
+    /// What threads did while steps ran.
+    pub threads: Threads,
     /// The user's own values over step numbers, by name.
     pub values: Vec<ValueSeries>,
 }

@@ -41,6 +41,8 @@ pub use reader::Reader;
 pub use resource::Resource;
 pub use sink::{Errand, Sink};
 pub use stepscope_otlp::{Signal, Visitor};
-pub use trace::{Completeness, Figure, FigureSet, Link, PhaseTag, Poll, Polls, Span, Text, Trace, UserValue};
+pub use trace::{
+    Completeness, Figure, FigureSet, Link, PhaseTag, Poll, Polls, Span, Text, ThreadSample, Trace, UserValue,
+};
 pub use unfinished::Unfinished;
 pub use walk::Listing;

@@ -2,28 +2,30 @@
 //! the figures that are present, texts, links and user metrics. Read back with checks, because partials
 //! come from files.
 //!
-//! Layout, little-endian: `len u32` of what follows it; id, parent (0: none), start, end `u64`; `present u32`
+//! Layout, little-endian: `len u32` of what follows it; id, parent (0: none), start, end `u64`; the lower half of the `u64`
 //! mask of figures; `span_kind i32`; kind, mode, phase (0 absent, 255 custom, else 1 + index), flags `u8`;
-//! lengths of name, thread name, parent path, phase text, loader `u16`; numbers of links and values `u16`;
-//! process `u32`; figures `i64` each; the five texts; links (trace id, span id); values (`f64`, name length `u16`, name);
-//! where the flags say so to the end poll intervals (start and end after the span's start `u64`, thread `i64`, count
-//! `u64`).
+//! lengths of name, thread name, parent path, phase text, loader `u16`; numbers of links and values `u16`; the upper half of
+//! the mask; process `u32`; figures `i64` each; the five texts; links (trace id, span id); values (`f64`, name length `u16`,
+//! name); where the flags say so thread samples behind their number `u32` (time after the span's start `u64`, thread `i64`,
+//! state, address `u64`), and to the end poll intervals (start and end after the span's start `u64`, thread `i64`, count `u64`).
 
 use stepscope_core::identity::TraceId;
-use stepscope_core::{Mode, Phase, SectionKind};
+use stepscope_core::{Mode, Phase, SectionKind, ThreadState};
 
-use crate::{Figure, Link, PhaseTag, Poll, Polls, Span, Text, Trace, UserValue};
+use crate::{Figure, Link, PhaseTag, Poll, Polls, Span, Text, ThreadSample, Trace, UserValue};
 
 /// Bytes before the figures, the length field included.
-const HEAD: usize = 66;
+const HEAD: usize = 70;
 /// Bytes of the head before the process, which is last.
-const HEAD_OF_SPAN: usize = 62;
+const HEAD_OF_SPAN: usize = 66;
 /// Bytes of a head and all figures.
 const LONGEST: usize = HEAD + 8 * Figure::ALL.len();
 /// Texts are cut to this many bytes.
 pub(crate) const MAX_TEXT: usize = 4_096;
 /// Links and user metrics of one span beyond this many are left out.
 pub(crate) const MAX_ITEMS: usize = 1_024;
+/// A deep step with more thread samples than this has none: 64 threads, 256 times.
+pub(crate) const MAX_SAMPLES: usize = 16_384;
 
 const PHASE_CUSTOM: u8 = 255;
 
@@ -46,6 +48,14 @@ pub(crate) mod flag {
 
     /// It ran on a device.
     pub(crate) const ON_DEVICE: u8 = 64;
+
+    /// There are thread samples.
+    pub(crate) const SAMPLES: u8 = 128;
+
+    /// The flag of thread samples.
+    pub(crate) const fn of_samples(samples: &[super::Sample]) -> u8 {
+        if samples.is_empty() { 0 } else { SAMPLES }
+    }
 
     /// The flag of a device.
     pub(crate) const fn of_device(is_on_device: bool) -> u8 {
@@ -85,7 +95,16 @@ pub(crate) struct Interval {
     pub(crate) count: u64,
 }
 
-/// Bytes of an interval.
+/// A thread sample: time after the span's start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Sample {
+    pub(crate) after_ns: u64,
+    pub(crate) thread: i64,
+    pub(crate) state: ThreadState,
+    pub(crate) address: u64,
+}
+
+/// Bytes of an interval, and of a sample.
 const INTERVAL: usize = 32;
 
 /// What is written; texts are already bounded.
@@ -101,7 +120,7 @@ pub(crate) struct Fields<'a> {
     pub(crate) phase: Option<Phase>,
     pub(crate) flags: u8,
     pub(crate) process: u32,
-    pub(crate) present: u32,
+    pub(crate) present: u64,
     pub(crate) figures: &'a [i64; Figure::ALL.len()],
     pub(crate) name: &'a str,
     pub(crate) thread_name: &'a str,
@@ -115,6 +134,8 @@ pub(crate) struct Fields<'a> {
     pub(crate) value_names: &'a str,
     /// [`flag::POLLS`] says whether there are any.
     pub(crate) polls: &'a [Interval],
+    /// [`flag::SAMPLES`] says whether there are any.
+    pub(crate) samples: &'a [Sample],
 }
 
 fn short(len: usize) -> [u8; 2] {
@@ -156,7 +177,7 @@ impl Fields<'_> {
         head[12..20].copy_from_slice(&self.parent.to_le_bytes());
         head[20..28].copy_from_slice(&self.start_ns.to_le_bytes());
         head[28..36].copy_from_slice(&self.end_ns.to_le_bytes());
-        head[36..40].copy_from_slice(&self.present.to_le_bytes());
+        head[36..40].copy_from_slice(&(self.present as u32).to_le_bytes());
         head[40..44].copy_from_slice(&self.span_kind.to_le_bytes());
         head[44] = self.kind as u8;
         head[45] = self.mode as u8;
@@ -173,7 +194,8 @@ impl Fields<'_> {
         head[56..58].copy_from_slice(&short(self.loader.len()));
         head[58..60].copy_from_slice(&short(self.links.len()));
         head[60..62].copy_from_slice(&short(self.values.len()));
-        head[62..66].copy_from_slice(&self.process.to_le_bytes());
+        head[62..66].copy_from_slice(&((self.present >> 32) as u32).to_le_bytes());
+        head[66..70].copy_from_slice(&self.process.to_le_bytes());
         let mut present = self.present;
         let mut end = HEAD;
         let slots = head.split_at_mut(HEAD).1.as_chunks_mut::<8>().0;
@@ -202,6 +224,9 @@ impl Fields<'_> {
             out.extend_from_slice(&short(name.len()));
             out.extend_from_slice(name.as_bytes());
         }
+        if !self.samples.is_empty() {
+            self.write_samples(out);
+        }
         for interval in self.polls {
             out.extend_from_slice(&interval.start_ns.to_le_bytes());
             out.extend_from_slice(&interval.end_ns.to_le_bytes());
@@ -211,6 +236,17 @@ impl Fields<'_> {
         let len = u32::try_from(out.len() - begin - 4).unwrap_or(0);
         if let Some(slot) = out.get_mut(begin..begin + 4) {
             slot.copy_from_slice(&len.to_le_bytes());
+        }
+    }
+
+    #[cold]
+    fn write_samples(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&u32::try_from(self.samples.len()).unwrap_or(0).to_le_bytes());
+        for sample in self.samples {
+            out.extend_from_slice(&sample.after_ns.to_le_bytes());
+            out.extend_from_slice(&sample.thread.to_le_bytes());
+            out.extend_from_slice(&u64::from(sample.state as u8).to_le_bytes());
+            out.extend_from_slice(&sample.address.to_le_bytes());
         }
     }
 }
@@ -249,7 +285,7 @@ impl<'a> Record<'a> {
 
     /// See [`Span::process`].
     pub(crate) fn process(&self) -> u32 {
-        u32::from_le_bytes([self.head[62], self.head[63], self.head[64], self.head[65]])
+        u32::from_le_bytes([self.head[66], self.head[67], self.head[68], self.head[69]])
     }
 
     #[inline]
@@ -288,8 +324,14 @@ impl<'a> Record<'a> {
         Noted { id, parent, kind, flags, trace_spans: self.figure(Figure::TraceSpans) }
     }
 
-    fn present(&self) -> u32 {
-        u32::from_le_bytes([self.head[36], self.head[37], self.head[38], self.head[39]])
+    fn present(&self) -> u64 {
+        let half = |at: usize| {
+            self.head
+                .get(at..)
+                .and_then(|rest| rest.first_chunk::<4>())
+                .map_or(0, |half| u32::from_le_bytes(*half))
+        };
+        u64::from(half(36)) | u64::from(half(62)) << 32
     }
 
     fn figures_len(&self) -> usize {
@@ -300,10 +342,10 @@ impl<'a> Record<'a> {
     #[inline]
     pub(crate) fn figure(&self, figure: Figure) -> Option<i64> {
         let (present, index) = (self.present(), figure as u32);
-        if present & (1 << index) == 0 {
+        if present & (1u64 << index) == 0 {
             return None;
         }
-        let before = (present & ((1 << index) - 1)).count_ones() as usize * 8;
+        let before = (present & ((1u64 << index) - 1)).count_ones() as usize * 8;
         self.body.get(before..)?.first_chunk::<8>().map(|bytes| i64::from_le_bytes(*bytes))
     }
 
@@ -381,7 +423,7 @@ impl<'a> Record<'a> {
         *signal = flag::signal(self.flags());
         *process = self.process();
         // Figures that are not present keep what they were: nobody sees them.
-        let (mut there, mut left) = (0, self.present());
+        let (mut there, mut left) = (0u64, self.present());
         for value in figures.as_chunks::<8>().0 {
             let index = left.trailing_zeros() as usize;
             left &= left.wrapping_sub(1);
@@ -393,8 +435,11 @@ impl<'a> Record<'a> {
         *present = there;
         let (links, values) = (self.half(58), self.half(60));
         *polls = Polls::default();
-        if links | values != 0 || self.flags() & flag::POLLS != 0 {
-            let rest = self.deliver_items(texts_end, links, values, arena);
+        if links | values != 0 || self.flags() & (flag::POLLS | flag::SAMPLES) != 0 {
+            let mut rest = self.deliver_items(texts_end, links, values, arena);
+            if self.flags() & flag::SAMPLES != 0 {
+                rest = rest.and_then(|bytes| self.deliver_samples(bytes, arena));
+            }
             if self.flags() & flag::POLLS != 0 {
                 *polls = self.deliver_polls(rest.unwrap_or_default(), arena);
             }
@@ -429,18 +474,29 @@ impl<'a> Record<'a> {
         Some(rest)
     }
 
+    /// Within the span, whatever a damaged partial says. Gives what follows them.
+    #[cold]
+    fn deliver_samples(&self, bytes: &'a [u8], arena: &mut Arena) -> Option<&'a [u8]> {
+        let (count, rest) = bytes.split_first_chunk::<4>()?;
+        let count = usize::try_from(u32::from_le_bytes(*count)).ok()?.min(MAX_SAMPLES);
+        let (samples, rest) = rest.split_at_checked(count * INTERVAL)?;
+        for words in samples.as_chunks::<INTERVAL>().0 {
+            let [after_ns, thread, state, address] = words_of(words);
+            let Some(state) = u8::try_from(state).ok().and_then(ThreadState::from_index) else { continue };
+            let time_ns = self.start_ns().saturating_add(after_ns).min(self.end_ns());
+            arena.samples.push(ThreadSample { time_ns, thread: thread.cast_signed(), state, address });
+        }
+        arena.samples.sort_unstable();
+        Some(rest)
+    }
+
     /// Within the span, whatever a damaged partial says.
     #[cold]
     fn deliver_polls(&self, bytes: &[u8], arena: &mut Arena) -> Polls {
         let start = arena.polls.len();
         let place = |after_ns: u64| self.start_ns().saturating_add(after_ns).min(self.end_ns());
         for words in bytes.as_chunks::<INTERVAL>().0 {
-            let [start_ns, end_ns, thread, count] = [0, 8, 16, 24].map(|at| {
-                words
-                    .get(at..)
-                    .and_then(|rest| rest.first_chunk::<8>())
-                    .map_or(0, |word| u64::from_le_bytes(*word))
-            });
+            let [start_ns, end_ns, thread, count] = words_of(words);
             let (start_ns, end_ns) = (place(start_ns), place(end_ns.max(start_ns)));
             let thread = Some(thread.cast_signed()).filter(|&thread| thread != 0);
             arena.polls.push(Poll { start_ns, end_ns, thread, count });
@@ -470,6 +526,14 @@ pub(crate) fn append_part(bytes: &mut Vec<u8>, more: &[u8], parent: u64) {
     }
 }
 
+/// The four numbers of an interval or a sample.
+fn words_of(bytes: &[u8; INTERVAL]) -> [u64; 4] {
+    [0, 8, 16, 24].map(|at| {
+        let word = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
+        word.map_or(0, |word| u64::from_le_bytes(*word))
+    })
+}
+
 /// What the spans of a trace refer to, while they are written. Its buffers are those of the trace.
 #[derive(Debug)]
 pub(crate) struct Arena {
@@ -477,6 +541,7 @@ pub(crate) struct Arena {
     links: Vec<Link>,
     values: Vec<UserValue>,
     polls: Vec<Poll>,
+    samples: Vec<ThreadSample>,
 }
 
 impl Arena {
@@ -487,11 +552,13 @@ impl Arena {
             links: std::mem::take(&mut trace.links),
             values: std::mem::take(&mut trace.values),
             polls: std::mem::take(&mut trace.polls),
+            samples: std::mem::take(&mut trace.samples),
         };
         arena.texts.clear();
         arena.links.clear();
         arena.values.clear();
         arena.polls.clear();
+        arena.samples.clear();
         arena
     }
 
@@ -508,6 +575,7 @@ impl Arena {
         trace.links = self.links;
         trace.values = self.values;
         trace.polls = self.polls;
+        trace.samples = self.samples;
     }
 
     /// Appends text; gives where it begins.

@@ -3,7 +3,7 @@
 //! is the business of the readers and of assembly.
 
 use stepscope_core::identity::TraceId;
-use stepscope_core::{Mode, Phase, SectionKind, Signal};
+use stepscope_core::{Mode, Phase, SectionKind, Signal, ThreadState};
 
 use crate::resource::Resource;
 
@@ -48,6 +48,19 @@ pub struct Poll {
     pub thread: Option<i64>,
     /// How often the span was entered in it: between two times it was idle.
     pub count: u64,
+}
+
+/// What a thread did at one moment of a deep step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ThreadSample {
+    /// When, nanoseconds since the Unix epoch; within the step.
+    pub time_ns: u64,
+    /// The operating system's id of the thread, in the process of the step.
+    pub thread: i64,
+    /// What it did.
+    pub state: ThreadState,
+    /// The address of the futex that it waited for; 0 of all other states.
+    pub address: u64,
 }
 
 macro_rules! figures {
@@ -129,11 +142,27 @@ figures! {
     TraceLeftOut = TRACE_LEFT_OUT,
     /// Traces that continue this one and are not in it, on the root; absent where all are.
     TraceParts = TRACE_PARTS,
+    /// Page faults that needed no storage.
+    MinorFaults = FAULTS_MINOR,
+    /// 1 on the root of a deep step.
+    StepDeep = STEP_DEEP,
+    /// Looks at threads that were due in a deep step and are not there, on its root.
+    SamplesDropped = THREAD_SAMPLES_DROPPED,
+    /// CPU time of all processes when a deep step ended, on its root.
+    HostCpuNs = HOST_CPU_NS,
+    /// CPU time of the process when a deep step ended, on its root.
+    ProcessCpuNs = PROCESS_CPU_NS,
+    /// Time of a small allocation and its release, on the run's spans.
+    AllocCostNs = ALLOC_COST_NS,
+    /// Time of a page fault that needs no storage, on the run's spans.
+    FaultCostNs = FAULT_COST_NS,
 }
+
+const _: () = assert!(Figure::ALL.len() <= u64::BITS as usize, "a mask has a bit for each figure");
 
 /// Some of the figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FigureSet(u32);
+pub struct FigureSet(u64);
 
 impl FigureSet {
     /// These.
@@ -141,7 +170,7 @@ impl FigureSet {
     pub const fn of(figures: &[Figure]) -> Self {
         let (mut set, mut at) = (0, 0);
         while at < figures.len() {
-            set |= 1 << (figures[at] as u32);
+            set |= 1u64 << (figures[at] as u32);
             at += 1;
         }
         Self(set)
@@ -200,7 +229,7 @@ pub struct Span {
     /// When it was entered, where written: of spans that were suspended.
     pub polls: Polls,
     pub(crate) figures: [i64; Figure::ALL.len()],
-    pub(crate) present: u32,
+    pub(crate) present: u64,
 }
 
 impl Span {
@@ -332,6 +361,8 @@ pub struct Trace {
     pub links: Vec<Link>,
     /// User metrics.
     pub values: Vec<UserValue>,
+    /// What threads did during the trace's deep step, by (time, thread).
+    pub samples: Vec<ThreadSample>,
     pub(crate) texts: String,
     pub(crate) polls: Vec<Poll>,
 }
@@ -348,6 +379,7 @@ impl Trace {
             spans: Vec::new(),
             links: Vec::new(),
             values: Vec::new(),
+            samples: Vec::new(),
             texts: String::new(),
             polls: Vec::new(),
         }
@@ -359,7 +391,8 @@ impl Trace {
         fn held<T>(of: &Vec<T>) -> usize {
             of.capacity().saturating_mul(size_of::<T>())
         }
-        held(&self.spans) + held(&self.links) + held(&self.values) + held(&self.polls) + self.texts.capacity()
+        let items = held(&self.links) + held(&self.values) + held(&self.polls) + held(&self.samples);
+        held(&self.spans) + items + self.texts.capacity()
     }
 
     /// The text that a span refers to.

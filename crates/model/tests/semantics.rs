@@ -339,6 +339,34 @@ fn the_span_of_a_run_names_the_signal_that_ended_it() {
 }
 
 #[test]
+fn thread_samples_of_a_deep_step_are_read_in_the_order_of_time_beside_its_polls() {
+    let ints = |key: &str, numbers: &[i64]| (key.to_owned(), Attr::Ints(numbers.to_vec()));
+    let samples = [8, 30, 1, 4096, 7, 10, 0, 0, 7, 500, 6, 0];
+    let of_root = vec![
+        ints(attr::THREAD_SAMPLES, &samples),
+        ints(attr::POLLS, &[7, 0, 30, 1]),
+        text(attr::STEP_DEEP, "true"),
+        (attr::HOST_CPU_NS.to_owned(), Attr::Int(9)),
+    ];
+    let spans = vec![
+        with(span([1; 16], 1, 0, "step", 1_000, 1_100), of_root),
+        span([1; 16], 2, 1, "in", 1_001, 1_002),
+    ];
+    let (collected, issues) = one(SCOPE_NAME, resource(0), spans);
+    assert_eq!(issues, []);
+    let trace = only(&collected);
+    let numbers = trace.samples.iter().map(|of| (of.time_ns, of.thread, of.state.as_str(), of.address));
+    let expected = [(1_010, 7, "running", 0), (1_030, 8, "futex", 4_096), (1_100, 7, "sleep", 0)];
+    assert_eq!(numbers.collect::<Vec<_>>(), expected);
+    assert_eq!(poll_numbers(trace, &trace.spans[0]), [7, 0, 30, 1]);
+    let of = |figure| trace.spans[0].figure(figure);
+    assert_eq!(
+        (of(Figure::StepDeep), of(Figure::HostCpuNs), of(Figure::ProcessCpuNs)),
+        (Some(1), Some(9), None)
+    );
+}
+
+#[test]
 fn poll_intervals_lie_within_their_span_and_damaged_ones_are_absent() {
     let polls = |numbers: &[i64]| (attr::POLLS.to_owned(), Attr::Ints(numbers.to_vec()));
     let spans = vec![

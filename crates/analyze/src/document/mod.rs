@@ -27,6 +27,7 @@ mod recording;
 pub(crate) mod sections;
 pub(crate) mod series;
 pub(crate) mod steps;
+mod threads;
 pub(crate) mod values;
 mod waiting;
 
@@ -54,8 +55,10 @@ const PARTS: &[(Shown, Part)] = &[
     (Shown::HTML, waiting::fill),
     (Shown::HTML, steps::slowest),
     (Shown::TABLES, critical_path::fill),
+    (Shown::HTML, threads::fill),
     (Shown::HTML, examples::fill),
     (Shown::ALL, sections::fill),
+    (Shown::BRIEF, threads::fill),
     (Shown::BRIEF, changes::fill),
     (Shown::BRIEF, periods::fill),
     (Shown::BRIEF, steps::slowest),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use stepscope_core::Phase;
+use stepscope_core::{Phase, ThreadState};
 
 use super::names::printable;
 use crate::report::Report;
@@ -26,6 +26,21 @@ pub(crate) const LIVE: &str = "s2";
 /// What all sections hold, and what those do that are not told apart.
 pub(crate) const HELD: &str = "all";
 pub(crate) const HELD_OTHER: &str = "plain";
+
+/// The class of what a thread does.
+pub(crate) const fn of_state(state: ThreadState) -> &'static str {
+    match state {
+        ThreadState::Running => "t0",
+        ThreadState::Futex => "t1",
+        ThreadState::File => "t2",
+        ThreadState::Pipe => "t3",
+        ThreadState::Network => "t4",
+        ThreadState::Poll => "t5",
+        ThreadState::Sleep => "t6",
+        ThreadState::Fault => "t7",
+        ThreadState::Other => "t8",
+    }
+}
 
 /// Which class each phase of a report is of.
 pub(crate) struct Palette<'a> {

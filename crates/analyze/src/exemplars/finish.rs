@@ -66,7 +66,8 @@ fn of_mode(
         let nearest = steady.min_by_key(|&step| (step.duration_ns().abs_diff(median_ns), step));
         nearest.into_iter().for_each(|step| show(step, ExampleRole::Median));
     }
-    let mut slowest: Vec<&StepRecord> = kept.steps().collect();
+    let has_ordinary = kept.steps().any(|step| !step.is_deep);
+    let mut slowest: Vec<&StepRecord> = kept.steps().filter(|step| !(step.is_deep && has_ordinary)).collect();
     if let Some(is_periodic) = is_periodic {
         // Those that are listed: which of the others that are kept are slow is chance.
         let listed = mode

@@ -147,8 +147,8 @@ const fn id(step: &StepRecord) -> Id {
 /// Where a step goes.
 fn places(step: &StepRecord) -> impl Iterator<Item = Place<(u64, Id)>> {
     let id = id(step);
-    // Slower ones first.
-    let slowness = u64::MAX - step.duration_ns();
+    // Slower ones first; deep ones, which take longer by what they record, only where there are no others.
+    let slowness = if step.is_deep { u64::MAX } else { u64::MAX - step.duration_ns() };
     let classes = step.step.into_iter().flat_map(|number| residue_classes::classes(CLASSES, number));
     let rules = [(0, FIRST, 0), (1, SLOWEST, slowness), (2, SAMPLE, draw(step))];
     let all = rules.into_iter().chain(classes.map(move |at| (3 + at, 1, slowness)));

@@ -68,6 +68,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         gpu: summary.metrics.of_gpus(),
         ranks: summary.instances.clone(),
         comparison: None,
+        threads: summary.threads.clone(),
         detailed_metrics: details(summary, states),
     }
 }

@@ -22,7 +22,7 @@ pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
     BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Example, Gpus, Hosts, InstanceRow, Limit,
     ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, RetainedSeries,
-    SectionRow, Stats, StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    SectionRow, Stats, StepChange, StepSeries, Threads, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -99,6 +99,8 @@ pub struct Report {
     pub ranks: Vec<InstanceRow>,
     /// Not computed yet: null.
     pub comparison: Option<()>,
+    /// What threads did while steps ran.
+    pub threads: Threads,
     /// Everything else.
     pub detailed_metrics: Details,
 }

@@ -7,11 +7,14 @@ use super::units::{percent, things};
 use super::{FindingRow, FindingType, doubtful_files};
 use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
 use crate::run::recorder::Recorder;
+use crate::sections::dominant;
 use crate::steps::judged::Steps;
 use crate::summary::{ModeSummary, PhaseName, Summary};
 
 /// Severity from which a finding stands in the sentence.
 const NOTABLE: f64 = 10.0;
+/// Severity from which a finding explains most of a step.
+const EXPLAINS: f64 = 50.0;
 /// Phases named in the sentence of a run that does not wait.
 const PHASES_NAMED: usize = 2;
 /// Share of the time that no phase covers from which it is named, too.
@@ -27,7 +30,18 @@ pub(super) fn sentence(
     if !summary.found {
         return "Nothing to report: the input holds no run.".into();
     }
-    format!("{}{}", judgement(summary, thresholds, findings), doubt(issues))
+    format!("{}{}{}", judgement(summary, thresholds, findings), dominant(summary, findings), doubt(issues))
+}
+
+/// The section that is most of a step, where no finding is about half of it or about that section.
+fn dominant(summary: &Summary, findings: &[FindingRow]) -> String {
+    let explains = |found: &FindingRow| found.severity >= EXPLAINS;
+    let told = summary.primary().and_then(|mode| dominant::words(summary, mode));
+    let told = told.filter(|(path, _)| {
+        !findings.iter().any(|found| explains(found) || found.section.as_deref() == Some(path))
+            && summary.input.share.is_none_or(|share| 100.0 * share < EXPLAINS)
+    });
+    told.map_or_else(String::new, |(_, words)| format!(" {words}."))
 }
 
 /// That figures may be wrong, where what was read may be.

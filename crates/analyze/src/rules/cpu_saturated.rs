@@ -1,12 +1,16 @@
 //! Rule `cpu_saturated`: all processors of a machine busy while steps run.
 
-use super::{Config, Judged, Rule, fine};
+use super::{Config, Judged, Rule, Same, ToldBy, fine};
 use crate::metrics::judged::{absent, hosts, on, worst};
 use crate::report::finding::{Finding, FindingType, rounded};
 use crate::report::units::percent;
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule::new("Processors saturated", FindingType::Compute);
+pub(super) const RULE: Rule = Rule {
+    // What threads waited for a processor says what it cost.
+    yields_to: &[ToldBy { rule: "cpu_contention", same: Same::Phase }],
+    ..Rule::new("Processors saturated", FindingType::Compute)
+};
 
 thresholds! {
     /// Share of all processors' time from which a stretch counts.

@@ -57,6 +57,7 @@ macro_rules! registry {
 pub mod between_steps;
 pub mod checkpoint_stalls;
 pub mod communication_waits;
+pub mod cpu_contention;
 pub mod cpu_saturated;
 pub mod deep_prefetch;
 pub mod disk_full;
@@ -69,8 +70,12 @@ pub mod input_bound;
 pub mod io_stalls;
 pub mod iowait;
 pub mod loader_bound;
+pub mod lock_contention;
 pub mod long_warmup;
+pub mod low_parallelism;
+pub mod memory_churn;
 pub mod memory_growth;
+pub mod off_cpu;
 pub mod slow_calls;
 pub mod slow_preprocessing;
 pub mod slow_rank;
@@ -92,6 +97,11 @@ registry! {
     communication_waits,
     sync_waits,
     io_stalls,
+    off_cpu,
+    lock_contention,
+    low_parallelism,
+    cpu_contention,
+    memory_churn,
     slow_calls,
     step_jitter,
     slow_rank,

@@ -34,6 +34,8 @@ use crate::steps::StepAcc;
 use crate::steps::step_point::StepPoint;
 use crate::steps::values::Values;
 use crate::steps::warmup_sections::WarmupSections;
+use crate::threads::DeepThreads;
+use crate::threads::processors::{Costs, Processors};
 use tally::Tally;
 
 /// Which run something belongs to.
@@ -99,6 +101,7 @@ pub(crate) struct InstanceAcc {
     pub(crate) outside: BetweenSteps,
     pub(crate) loaders: Loaders,
     pub(crate) aggregates: Aggregates,
+    pub(crate) processors: Processors,
     pub(crate) account: Account,
 }
 
@@ -112,6 +115,7 @@ impl InstanceAcc {
         self.outside.merge(&other.outside, bounds.threads);
         self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);
         self.aggregates.merge(&other.aggregates, bounds.aggregates);
+        self.processors.absorb(&other.processors);
         self.account.merge(&other.account, bounds.losses);
     }
 }
@@ -142,6 +146,9 @@ pub(crate) struct RunAcc {
     /// By kind of window.
     pub(crate) windows: [WindowSums; WINDOWS],
     pub(crate) linked: Linked,
+    /// In deep steps, by mode.
+    pub(crate) threads: [DeepThreads; 3],
+    pub(crate) costs: Costs,
 }
 
 impl RunAcc {
@@ -186,6 +193,8 @@ impl RunAcc {
         self.named_waits.merge(&other.named_waits, bounds.loaders);
         self.windows.absorb(&other.windows);
         self.linked.merge(&other.linked);
+        self.threads.iter_mut().zip(&other.threads).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.costs.absorb(&other.costs);
         self.bound_paths();
         self.bound_section_time();
     }
@@ -201,11 +210,13 @@ impl RunAcc {
         }
     }
 
-    /// Forgets the times of sections over the steps where paths were cut, as the links.
+    /// Forgets the times of sections over the steps where paths were cut, as the links, and what threads did in sections.
     pub(crate) fn bound_section_time(&mut self) {
         if self.sections.tree().cut() != UNCUT {
             let points = self.phase_series.iter_mut().flat_map(|series| series.points.values_mut());
             points.for_each(|point| point.section_time = SectionTime::default());
+            self.sections.forget_threads();
+            self.threads = Default::default();
         }
     }
 }

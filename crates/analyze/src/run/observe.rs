@@ -20,6 +20,8 @@ use crate::step_view::Builder;
 use crate::step_view::group::Group;
 use crate::step_view::place::Role;
 use crate::steps::observe::Steps;
+use crate::threads::observe::Threads;
+use crate::threads::processors::Costs;
 use crate::{between_steps, exemplars, loaders, steps};
 
 /// The subjects' memory that is reused from trace to trace. It holds nothing of any run.
@@ -36,6 +38,7 @@ struct Subjects {
     exposure: Exposure,
     waiting: Waiting,
     steps: Steps,
+    threads: Threads,
 }
 
 impl Observers {
@@ -65,12 +68,15 @@ impl Observers {
         }
         run.bound_paths();
         steps::observe::values(&view, &mut run.values, bounds);
+        if let Some(costs) = Costs::of(trace) {
+            run.costs.absorb(&costs);
+        }
     }
 }
 
 impl Subjects {
     fn observe(&mut self, group: &Group<'_>, target: &mut Target<'_>) {
-        let Self { calls, walks, exposure, waiting, steps } = self;
+        let Self { calls, walks, exposure, waiting, steps, threads } = self;
         calls.begin(group, target);
         walks.begin();
         exposure.begin(group);
@@ -98,6 +104,7 @@ impl Subjects {
                 let record = steps.observe(group, wait_ns, exposure, target);
                 calls.keep(group, exposure.section_time(), target);
                 exemplars::observe::observe(group, record, walks, target);
+                threads.observe(group, target);
                 false
             }
             Role::Outside => {

@@ -2,6 +2,7 @@
 
 pub(crate) mod aggregate_view;
 pub(crate) mod aggregates;
+pub(crate) mod dominant;
 pub(crate) mod finish;
 pub(crate) mod observe;
 pub(crate) mod orphans;
@@ -23,6 +24,7 @@ use crate::accumulate::distribution::Dist;
 use crate::critical_path::{CriticalAcc, WINDOWS};
 use crate::phases::PhaseKey;
 use crate::steps::warmup_sections::Longest;
+use crate::threads::section::SectionThreads;
 
 pub(crate) use table::Sections;
 
@@ -118,6 +120,8 @@ pub(crate) struct SectionAcc {
     pub(crate) in_steps: [InStepAcc; 3],
     /// By kind of window.
     pub(crate) critical: [CriticalAcc; WINDOWS],
+    /// In deep steps.
+    pub(crate) threads: Option<SectionThreads>,
 }
 
 /// What a span says about its section beyond its own figures.
@@ -210,4 +214,4 @@ impl SectionAcc {
     }
 }
 
-accumulate!(SectionAcc { merge: durations, figures, in_steps, critical; sum: collapsed, self_ns, selfless, errors, device_calls, self_alloc, self_free; max: outside_ns, peak; bits: kinds; least: tag; });
+accumulate!(SectionAcc { merge: durations, figures, in_steps, critical, threads; sum: collapsed, self_ns, selfless, errors, device_calls, self_alloc, self_free; max: outside_ns, peak; bits: kinds; least: tag; });

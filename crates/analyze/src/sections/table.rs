@@ -60,6 +60,11 @@ impl Sections {
         &mut self.accs[index]
     }
 
+    /// Forgets what threads did in sections.
+    pub(crate) fn forget_threads(&mut self) {
+        self.accs.iter_mut().for_each(|acc| acc.threads = None);
+    }
+
     /// Paths with their sums, parents before children, siblings by name; the empty path first.
     pub(crate) fn sorted(&self) -> impl Iterator<Item = (u32, &SectionAcc)> {
         std::iter::once(ROOT)

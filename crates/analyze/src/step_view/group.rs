@@ -52,6 +52,11 @@ impl<'a> Group<'a> {
         (start_ns, node.end_ns.clamp(start_ns, self.window.end_ns))
     }
 
+    /// Whether it is a step that was recorded in more detail than the others.
+    pub(crate) fn is_deep(&self) -> bool {
+        self.root.figure(Figure::StepDeep).is_some_and(|said| said != 0)
+    }
+
     /// Which step its root says it belongs to.
     pub(crate) fn index(&self) -> Option<StepIndex> {
         let epoch = self.root.amount(Figure::Epoch);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use crate::accumulate::distribution::RunDist;
-use crate::accumulate::earliest;
 use crate::accumulate::saturate::{saturate, share};
+use crate::accumulate::{Merge, earliest};
 use crate::config::Config;
 use crate::phases::PhaseKey;
 use crate::run::{Instance, RunAcc};
@@ -15,7 +15,7 @@ use crate::steps::numbering::{Numbering, Numbers};
 use crate::steps::slowest::{self, slow_step};
 use crate::steps::steady::SteadySteps;
 use crate::steps::warmup::warm_up;
-use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
+use crate::steps::{DeepSteps, PhaseTime, StepAcc, StepRecord, StepSums, Work};
 use crate::summary::{
     DurationBucket, ModeSummary, PeriodicSteps, PhaseRow, Stats, Throughput, Warmup, WholeSteps,
 };
@@ -33,8 +33,7 @@ impl<'a> Steady<'a> {
         for (instance, acc) in &run.instances {
             for (steps, by_instance) in acc.steps.iter().zip(&mut by_mode) {
                 if steps.count() > 0 {
-                    let first: Vec<u64> = steps.kept.iter().map(StepRecord::duration_ns).collect();
-                    let warmup = warm_up(&first, steps.count());
+                    let warmup = warm_up_of(steps);
                     by_instance.insert(instance, steady(steps, warmup, config));
                 }
             }
@@ -91,6 +90,15 @@ impl<'a> Steady<'a> {
     }
 }
 
+/// How many of the first steps are warm-up: told by those that are not deep, with the deep ones before the last of them.
+fn warm_up_of(steps: &StepAcc) -> usize {
+    let places = || steps.kept.iter().enumerate().filter(|(_, record)| !record.is_deep);
+    let first: Vec<u64> = places().map(|(_, record)| record.duration_ns()).collect();
+    let deep = (steps.kept.len() - first.len()) as u64;
+    let count = warm_up(&first, steps.count().saturating_sub(steps.folded.deep.steps).saturating_sub(deep));
+    count.checked_sub(1).and_then(|last| places().nth(last)).map_or(0, |(place, _)| place + 1)
+}
+
 /// The mode that verdicts are about; as `Summary::primary` says.
 pub(crate) fn primary(modes: &[ModeSummary]) -> Option<Mode> {
     let train = modes.iter().find(|row| row.mode == Mode::Train);
@@ -99,13 +107,17 @@ pub(crate) fn primary(modes: &[ModeSummary]) -> Option<Mode> {
 
 fn steady(steps: &StepAcc, count: usize, config: &Config) -> SteadySteps {
     let mut all = steps.folded.durations.clone();
-    steps.kept.iter().for_each(|record| all.record(record.duration_ns()));
+    let ordinary = steps.kept.iter().filter(|record| !record.is_deep);
+    ordinary.for_each(|record| all.record(record.duration_ns()));
     let (warmup, rest) = steps.kept.split_at(count.min(steps.kept.len()));
     let mut sums = steps.folded.clone();
     let customs = config.bounds.custom_phases;
     rest.iter().for_each(|record| sums.add(record, customs));
     let first = rest.first().filter(|_| count > 0);
+    let mut deep = steps.folded.deep;
+    steps.kept.iter().filter(|record| record.is_deep).for_each(|record| deep.add(record));
     SteadySteps {
+        deep,
         warmup_steps: count as u64,
         warmup_ns: warmup.iter().map(|record| u128::from(record.duration_ns())).sum(),
         warmup_whole: warmup
@@ -132,8 +144,10 @@ fn summary(
     let mut warmup = Warmup::default();
     let mut whole_all: (u64, u128) = (0, 0);
     let mut range: (Option<u64>, Option<u64>) = (None, None);
+    let mut deep = DeepSteps::default();
     for steps in instances.values() {
         all.add(&steps.all);
+        deep.absorb(&steps.deep);
         steady.add(&steps.sums.durations);
         sums.merge(&steps.sums, config.bounds.custom_phases);
         warmup.steps = warmup.steps.saturating_add(steps.warmup_steps);
@@ -143,12 +157,15 @@ fn summary(
         whole_all.1 = whole_all.1.saturating_add(steps.warmup_whole.1);
         range = (earliest(range.0, steps.smallest), range.1.max(steps.largest));
     }
-    let steady_ns = steady.0.moments().sum;
-    let stats = Stats::of(&steady.0);
+    let steady_ns = steady.0.moments().sum.saturating_add(sums.deep.duration_ns);
+    let stats = with_deep(Stats::of(&steady.0), &sums.deep);
     warmup.usual_ns = stats.p50.unwrap_or(0).saturating_mul(warmup.steps);
     ModeSummary {
         mode,
-        all: Stats::of(&all.0),
+        all: with_deep(Stats::of(&all.0), &deep),
+        deep_steps: deep.steps,
+        threads: sums.used.shares(),
+        use_per_step: sums.used.per_step(),
         steady: stats,
         distribution: DurationBucket::of(&steady.0),
         warmup,
@@ -174,6 +191,15 @@ fn summary(
         slowest: sums.slowest.iter().map(slow_step).collect(),
         slowest_together: sums.slowest.iter().map(|record| (1, record.duration_ns())).collect(),
         step_gaps: Vec::new(),
+    }
+}
+
+/// Deep steps are counted and in the total, and in no other figure.
+fn with_deep(stats: Stats, deep: &DeepSteps) -> Stats {
+    Stats {
+        count: stats.count.saturating_add(deep.steps),
+        total: stats.total.saturating_add(saturate(deep.duration_ns)),
+        ..stats
     }
 }
 
@@ -206,8 +232,8 @@ fn row(key: &PhaseKey, time: &PhaseTime, whole_ns: u128) -> Option<PhaseRow> {
 fn throughput_of(instances: &BTreeMap<&Instance, SteadySteps>, sums: &StepSums) -> Throughput {
     let first = instances.values().map(|steps| steps.sums.smallest).max().flatten();
     let last = instances.values().map(|steps| steps.sums.largest).min().flatten();
-    let are_numbered = instances.values().all(|steps| steps.sums.numbered == steps.sums.durations.count());
-    let counts = instances.values().map(|steps| steps.sums.durations.count());
+    let are_numbered = instances.values().all(|steps| steps.sums.numbered == steps.sums.count());
+    let counts = instances.values().map(|steps| steps.sums.count());
     let mut done = throughput(sums);
     if are_numbered && first.zip(last).is_some_and(|(first, last)| first <= last) && done.elapsed_ns > 0 {
         let most = counts.max().unwrap_or(0);
@@ -235,6 +261,6 @@ pub(crate) fn throughput(sums: &StepSums) -> Throughput {
         bytes: amount(&sums.bytes),
         bytes_per_step_second: by_steps(&sums.bytes),
         bytes_per_second: by_clock(&sums.bytes),
-        steps_per_second: per(sums.durations.count().into(), elapsed_ns.into()),
+        steps_per_second: per(sums.count().into(), elapsed_ns.into()),
     }
 }

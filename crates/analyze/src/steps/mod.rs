@@ -31,6 +31,7 @@ use crate::accumulate::step_series::StepIndex;
 use crate::accumulate::{Merge, accumulate, earliest};
 use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
 use crate::phases::{PhaseKey, PhaseMap};
+use crate::threads::step_use::{StepUse, UseSums};
 
 /// The phases in which a step waits for its batch, or makes it itself.
 pub(crate) const WAITING: &[Phase] = &[Phase::DataLoading, Phase::DataWait];
@@ -69,6 +70,10 @@ pub(crate) struct StepRecord {
     pub(crate) is_whole: bool,
     /// By phase, each once; the time of none is what nothing covers.
     pub(crate) phases: Vec<(PhaseKey, PhaseTime)>,
+    /// Whether it is a deep one, recorded in more detail than the others: what tells how long steps take leaves it out.
+    pub(crate) is_deep: bool,
+    /// What its thread used.
+    pub(crate) used: StepUse,
 }
 
 impl StepRecord {
@@ -120,10 +125,29 @@ impl Work {
 
 accumulate!(Work { sum: steps, amount, duration_ns, untold; });
 
+/// Deep steps: how many, and their durations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct DeepSteps {
+    pub(crate) steps: u64,
+    pub(crate) duration_ns: u128,
+}
+
+accumulate!(DeepSteps { sum: steps, duration_ns; });
+
+impl DeepSteps {
+    pub(crate) fn add(&mut self, record: &StepRecord) {
+        self.absorb(&Self { steps: 1, duration_ns: record.duration_ns().into() });
+    }
+}
+
 /// Sums over steps, with the slowest of them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct StepSums {
+    /// Without the deep ones.
     pub(crate) durations: StepDist,
+    pub(crate) deep: DeepSteps,
+    /// What the threads of the others used.
+    pub(crate) used: UseSums,
     /// Steps read with all their spans: what all figures by phase rest on.
     pub(crate) whole_steps: u64,
     /// Their durations.
@@ -152,13 +176,21 @@ impl StepSums {
     /// Adds one step.
     pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize) {
         let duration_ns = record.duration_ns();
-        self.durations.record(duration_ns);
-        if record.is_whole {
-            self.whole_steps = self.whole_steps.saturating_add(1);
-            self.whole_ns = self.whole_ns.saturating_add(duration_ns.into());
+        if record.is_deep {
+            self.deep.add(record);
+        } else {
+            self.durations.record(duration_ns);
+            self.used.add(&record.used, duration_ns);
+            self.offer(record);
+        }
+        if record.is_whole && !record.is_deep {
             self.without_waiting.record(record.without_ns(WAITING));
             self.without_preparation.record(record.without_ns(PREPARATION));
             self.without_exchange.record(record.without_ns(EXCHANGE));
+        }
+        if record.is_whole {
+            self.whole_steps = self.whole_steps.saturating_add(1);
+            self.whole_ns = self.whole_ns.saturating_add(duration_ns.into());
             for (phase, time) in &record.phases {
                 self.phases.add(phase, time, custom_phases);
             }
@@ -171,12 +203,13 @@ impl StepSums {
         self.numbered = self.numbered.saturating_add(record.step.is_some().into());
         self.smallest = earliest(self.smallest, record.step);
         self.largest = self.largest.max(record.step);
-        self.offer(record);
     }
 
     /// Adds every step of `other`.
     pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize) {
         self.durations.absorb(&other.durations);
+        self.deep.absorb(&other.deep);
+        self.used.absorb(&other.used);
         self.whole_steps = self.whole_steps.saturating_add(other.whole_steps);
         self.whole_ns = self.whole_ns.saturating_add(other.whole_ns);
         self.without_waiting.absorb(&other.without_waiting);
@@ -192,6 +225,11 @@ impl StepSums {
         self.smallest = earliest(self.smallest, other.smallest);
         self.largest = self.largest.max(other.largest);
         other.slowest.iter().for_each(|record| self.offer(record));
+    }
+
+    /// Number of steps.
+    pub(crate) fn count(&self) -> u64 {
+        self.durations.count().saturating_add(self.deep.steps)
     }
 
     fn offer(&mut self, record: &StepRecord) {
@@ -243,7 +281,7 @@ impl StepAcc {
 
     /// Number of steps.
     pub(crate) fn count(&self) -> u64 {
-        self.folded.durations.count().saturating_add(self.kept.len() as u64)
+        self.folded.count().saturating_add(self.kept.len() as u64)
     }
 }
 

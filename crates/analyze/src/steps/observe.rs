@@ -13,6 +13,7 @@ use crate::step_view::group::Group;
 use crate::steps::step_point::StepPoint;
 use crate::steps::values::{RecordedValue, Values};
 use crate::steps::{PhaseTime, StepRecord};
+use crate::threads::step_use::StepUse;
 
 /// Observes steps; memory is reused.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +40,8 @@ impl Steps {
         record.tokens = group.work(Figure::Tokens);
         record.bytes = group.work(Figure::Bytes);
         record.is_whole = view.is_whole;
+        record.is_deep = group.is_deep();
+        record.used = StepUse::of(root, window.duration_ns());
         record.phases.clear();
         for (key, sum) in exposure.sums(view.phases).filter(|_| view.is_whole) {
             if sum.exposed_ns == 0 && sum.spans == 0 && sum.total_ns == 0 {
@@ -72,18 +75,27 @@ impl Steps {
             series.step(record, input_before_ns, times, bounds.phase_points);
         }
         let duration_ns = window.duration_ns();
-        let point = StepPoint {
-            count: 1,
-            sum_ns: duration_ns,
-            min_ns: Some(duration_ns),
-            max_ns: Some(duration_ns),
+        let memory = StepPoint {
             live: GaugeAcc::of(root.amount(Figure::LiveBytes)),
             rss: GaugeAcc::of(root.amount(Figure::RssBytes)),
-            samples: record.samples,
-            wait_ns,
-            run_queue_ns: root.amount(Figure::RunQueueNs),
-            input_before_ns,
             first_ns: Some(window.start_ns),
+            ..StepPoint::default()
+        };
+        // A deep step takes longer by what it records: it is in no figure of what steps take.
+        let point = match record.is_deep {
+            true => memory,
+            false => StepPoint {
+                count: 1,
+                sum_ns: duration_ns,
+                min_ns: Some(duration_ns),
+                max_ns: Some(duration_ns),
+                samples: record.samples,
+                wait_ns,
+                run_queue_ns: record.used.run_queue_ns,
+                cpu_ns: record.used.cpu_ns,
+                input_before_ns,
+                ..memory
+            },
         };
         if let Some((place, series)) = group.place.zip(run.series.get_mut(mode)) {
             series.add(place, &point, bounds.points);

@@ -77,6 +77,8 @@ pub struct SeriesPoint {
     pub wait_ns: u64,
     /// Time in which the threads of these steps could have run and had no processor, of the steps that say it.
     pub run_queue_ns: Option<u64>,
+    /// CPU time of these threads in them, of the steps that say it.
+    pub cpu_ns: Option<u64>,
     /// For how long the threads of these steps waited for batches before them, in no step, of the steps that say it.
     pub input_before_ns: Option<u64>,
 }

@@ -25,6 +25,7 @@ pub(crate) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<S
         samples: point.samples,
         wait_ns: point.wait_ns,
         run_queue_ns: point.run_queue_ns,
+        cpu_ns: point.cpu_ns,
         input_before_ns: point.input_before_ns,
     });
     Some(StepSeries { mode, shift: series.shift.min(63), points })

@@ -74,6 +74,7 @@ fn beside<'a>(
         .map(|(record, _)| record)
         .filter(move |record| !is_warm_up(record))
         .chain(instances.iter().flat_map(move |of| kept(of).1))
+        .filter(|record| !record.is_deep)
 }
 
 /// What is listed of a step: its phases, the longest exposed first.

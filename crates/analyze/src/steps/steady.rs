@@ -2,12 +2,15 @@
 
 use crate::accumulate::distribution::StepDist;
 use crate::accumulate::step_series::StepIndex;
-use crate::steps::StepSums;
+use crate::steps::{DeepSteps, StepSums};
 
 /// The steps of one (instance, mode), warm-up told.
 #[derive(Default)]
 pub(crate) struct SteadySteps {
+    /// Without the deep ones.
     pub(crate) all: StepDist,
+    /// Of all.
+    pub(crate) deep: DeepSteps,
     pub(crate) sums: StepSums,
     pub(crate) warmup_steps: u64,
     pub(crate) warmup_ns: u128,

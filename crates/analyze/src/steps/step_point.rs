@@ -18,10 +18,12 @@ pub(crate) struct StepPoint {
     pub(crate) wait_ns: u64,
     /// Of the steps that say it.
     pub(crate) run_queue_ns: Option<u64>,
+    /// Of the steps that say it.
+    pub(crate) cpu_ns: Option<u64>,
     /// For how long their threads waited for batches before them, of the steps that say it.
     pub(crate) input_before_ns: Option<u64>,
     /// Start of the earliest.
     pub(crate) first_ns: Option<u64>,
 }
 
-accumulate!(StepPoint { sum: count, sum_ns, samples, run_queue_ns, input_before_ns, wait_ns; least: min_ns, first_ns; max: max_ns; merge: live, rss; });
+accumulate!(StepPoint { sum: count, sum_ns, samples, run_queue_ns, cpu_ns, input_before_ns, wait_ns; least: min_ns, first_ns; max: max_ns; merge: live, rss; });

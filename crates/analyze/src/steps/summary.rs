@@ -6,6 +6,7 @@ use stepscope_core::Mode;
 use crate::accumulate::stats::Stats;
 use crate::phases::summary::{PhaseName, PhaseRow};
 use crate::steps::distribution::DurationBucket;
+use crate::threads::summary::{StepUseRow, ThreadShares};
 
 /// How the steps of a mode are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -31,8 +32,14 @@ pub struct ModeSummary {
     pub mode: Mode,
     /// Durations of all steps, warm-up included.
     pub all: Stats,
+    /// Deep steps among them, which are in their count and total, and in no other figure of durations.
+    pub deep_steps: u64,
     /// Durations without warm-up: the figures to show.
     pub steady: Stats,
+    /// What the steps' own threads did in them, deep steps left out; absent where no step says it.
+    pub threads: Option<ThreadShares>,
+    /// What costs time where it is often done, of such a step on average.
+    pub use_per_step: StepUseRow,
     /// The same durations by buckets, ascending; those that hold no step are left out.
     pub distribution: Vec<DurationBucket>,
     /// What was left out as warm-up.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use stepscope_analyze::{Bounds, Config, Partial};
 use stepscope_core::metric::host;
-use stepscope_core::{Histogram, LossReason, Mode, Phase, SectionKind, metric};
-use stepscope_model::{Figure, Measured, MeasuredKind, MetricPoint, Resource, SectionValue, Trace};
+use stepscope_core::{Histogram, LossReason, Mode, Phase, SectionKind, ThreadState, metric};
+use stepscope_model::{
+    Figure, Measured, MeasuredKind, MetricPoint, Resource, SectionValue, ThreadSample, Trace,
+};
 
 use crate::build::Build;
 
@@ -44,7 +46,7 @@ const KINDS: [SectionKind; 8] = [
     SectionKind::Epoch,
     SectionKind::Request,
 ];
-const FIGURES: [Figure; 9] = [
+const FIGURES: [Figure; 13] = [
     Figure::Samples,
     Figure::AllocBytes,
     Figure::LiveBytes,
@@ -54,6 +56,10 @@ const FIGURES: [Figure; 9] = [
     Figure::PeakBytes,
     Figure::Step,
     Figure::TraceSpans,
+    Figure::StepDeep,
+    Figure::CpuNs,
+    Figure::RunQueueNs,
+    Figure::HostCpuNs,
 ];
 
 /// What one piece of the input says.
@@ -92,6 +98,15 @@ fn traces() -> impl Strategy<Value = Item> {
                 2 => build.custom(["x", "y", "z", "w"][usize::from(bits >> 10 & 3)]),
                 _ => {}
             }
+        }
+        if number % 3 == 0 {
+            let of = |at: u64| ThreadSample {
+                time_ns: at * 7,
+                thread: (at % 3).cast_signed(),
+                state: ThreadState::ALL[((number >> at) % 3) as usize],
+                address: number >> 60,
+            };
+            build.0.samples.extend((0..8).map(of));
         }
         if extra > 0 {
             build.value(1, ["loss", "rate", "accuracy"][extra as usize - 1], number as f64 / 3.0);

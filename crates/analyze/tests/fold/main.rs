@@ -12,6 +12,7 @@ mod bytes;
 mod changes;
 mod coverage;
 mod critical;
+mod deep;
 mod definitions;
 mod examples;
 mod exposure;

@@ -3,8 +3,8 @@
 use stepscope_analyze::summary::{
     BatchSummary, BetweenStepsRow, Coverage, CriticalPath, DurationBucket, InSteps, InstanceRow, LoaderRow,
     Losses, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory, SectionRow,
-    SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend, TrendPair, WaitSummary, Warmup,
-    WholeSteps, WorkerRow,
+    SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, StepUseRow, ThreadShares, Throughput, Trend,
+    TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
@@ -147,6 +147,9 @@ impl Run {
             whole: WholeSteps { steps: count, total_ns: all.total },
             phases: Vec::new(),
             unattributed_ns: all.total,
+            deep_steps: 0,
+            threads: None,
+            use_per_step: StepUseRow::default(),
             quick_without_waiting_ns: None,
             quick_without_preparation_ns: None,
             input_between_ns: 0,
@@ -164,6 +167,27 @@ impl Run {
 
     pub(crate) fn steps(&self) -> u64 {
         self.summary.modes[0].steady.count
+    }
+
+    /// Has the steps' threads on a CPU and runnable without one for these parts of a hundred, and blocked for the rest.
+    pub(crate) fn threads(mut self, cpu: u64, runnable: u64) -> Self {
+        let mode = &mut self.summary.modes[0];
+        let (cpu_ns, run_queue_ns) = (mode.steady_ns / 100 * cpu, mode.steady_ns / 100 * runnable);
+        mode.threads = Some(ThreadShares {
+            steps: mode.steady.count,
+            duration_ns: mode.steady_ns,
+            cpu_ns,
+            run_queue_ns: Some(run_queue_ns),
+            blocked_ns: Some(mode.steady_ns - cpu_ns - run_queue_ns),
+        });
+        self
+    }
+
+    /// Has the steps allocate, and fault pages in, so often.
+    pub(crate) fn allocates(mut self, allocations: f64, faults: f64) -> Self {
+        self.summary.modes[0].use_per_step =
+            StepUseRow { alloc_count: Some(allocations), minor_faults: Some(faults) };
+        self
     }
 
     /// Gives every step `per_step_ns` of a phase, as the section `step/<name>`.
@@ -527,6 +551,7 @@ pub(crate) fn point(step: u64) -> SeriesPoint {
         samples: None,
         wait_ns: 0,
         run_queue_ns: None,
+        cpu_ns: None,
         input_before_ns: None,
     }
 }
@@ -553,5 +578,7 @@ pub(crate) fn healthy() -> Run {
         .live(3_000_000, 0.0, 0.0, 0.9)
         .rss(30_000_000, 20.0, 0.0, 0.001)
         .leaves("step/forward", 12)
+        .threads(98, 1)
+        .allocates(120.0, 3.0)
         .measured()
 }

@@ -86,6 +86,7 @@ fn full() -> Summary {
             samples: (!step.is_multiple_of(5)).then_some(128),
             wait_ns: 9_000_000 + step,
             run_queue_ns: Some(1_000 + step),
+            cpu_ns: Some(2_000 + step),
             input_before_ns: (!step.is_multiple_of(3)).then_some(2_000 + step),
         }
     };

@@ -8,6 +8,7 @@ mod document;
 mod fixture;
 mod formats;
 mod measured;
+mod planted;
 mod ranks;
 mod registry;
 mod rules;

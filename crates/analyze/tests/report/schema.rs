@@ -113,6 +113,7 @@ pub(crate) fn full() -> Summary {
             samples: Some(64),
             wait_ns: 0,
             run_queue_ns: None,
+            cpu_ns: None,
             input_before_ns: Some(7),
         }],
     }];

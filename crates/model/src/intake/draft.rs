@@ -6,6 +6,7 @@ use stepscope_otlp::{LinkHead, Value};
 
 use super::keys::{Keys, Named, SpanKey, span_keys};
 use super::polls::PollsDraft;
+use super::samples::SamplesDraft;
 use super::value;
 use crate::Figure;
 use crate::chrome::is_of_device;
@@ -50,7 +51,7 @@ struct Facts {
     figures: [i64; Figure::ALL.len()],
     /// How each present figure was named: a figure's own key wins over its aliases.
     ranks: [u8; Figure::ALL.len()],
-    present: u32,
+    present: u64,
     kind: Option<SectionKind>,
     mode: Mode,
     signal: Option<Signal>,
@@ -98,6 +99,7 @@ pub(crate) struct Draft {
     values: Vec<(f64, usize)>,
     value_names: String,
     polls: PollsDraft,
+    samples: SamplesDraft,
     /// A step number that does not fit into what numbers are kept in, as it was written.
     large_step: Option<String>,
     /// Whether anything but figures was set, so that most spans reset nothing.
@@ -120,6 +122,7 @@ impl Default for Draft {
             values: Vec::new(),
             value_names: String::new(),
             polls: PollsDraft::default(),
+            samples: SamplesDraft::default(),
             large_step: None,
             has_text: false,
         }
@@ -157,6 +160,7 @@ impl Draft {
             self.values.clear();
             self.value_names.clear();
             self.polls.clear();
+            self.samples.clear();
         }
     }
 
@@ -222,7 +226,8 @@ impl Draft {
         };
         match meaning {
             SpanKey::Figure(figure) => {
-                if let Some(number) = value::integer(value) {
+                let flag = || value::flag(value).filter(|_| figure == Figure::StepDeep);
+                if let Some(number) = value::integer(value).or_else(flag) {
                     self.figure(figure as u8, rank, number);
                 } else if figure == Figure::Step
                     && let Some(number) = value::large(value)
@@ -266,13 +271,17 @@ impl Draft {
                 self.has_text = true;
                 self.polls.read(value);
             }
+            SpanKey::Samples => {
+                self.has_text = true;
+                self.samples.read(value);
+            }
             SpanKey::Value => self.value(key.rsplit('.').next().unwrap_or(key), value),
         }
     }
 
     #[inline(always)]
     fn figure(&mut self, figure: u8, rank: u8, number: i64) {
-        let (index, bit) = (usize::from(figure), 1u32.wrapping_shl(figure.into()));
+        let (index, bit) = (usize::from(figure), 1u64.wrapping_shl(figure.into()));
         let (Some(slot), Some(named)) = (self.facts.figures.get_mut(index), self.facts.ranks.get_mut(index))
         else {
             return;
@@ -317,13 +326,13 @@ impl Draft {
 
     /// Whether there is a step number, be it none that counts.
     pub(crate) fn has_step(&self) -> bool {
-        self.facts.present & (1 << (Figure::Step as u32)) != 0 || self.large_step.is_some()
+        self.facts.present & (1u64 << (Figure::Step as u32)) != 0 || self.large_step.is_some()
     }
 
     /// Takes a step number out that is none, negative or too large, and gives it as it was written.
     #[inline]
     pub(crate) fn take_bad_step(&mut self) -> Option<String> {
-        let bit = 1u32 << (Figure::Step as u32);
+        let bit = 1u64 << (Figure::Step as u32);
         if self.facts.present & bit == 0 {
             return self.large_step.clone();
         }
@@ -352,6 +361,7 @@ impl Draft {
             phase: self.facts.phase,
             flags: flag::of_signal(self.facts.signal)
                 | flag::of_polls(self.polls.intervals())
+                | flag::of_samples(self.samples.samples())
                 | flag::of_device(self.facts.is_on_device),
             process: 0,
             present: self.facts.present,
@@ -365,6 +375,7 @@ impl Draft {
             values: &self.values,
             value_names: &self.value_names,
             polls: self.polls.intervals(),
+            samples: self.samples.samples(),
         }
     }
 }

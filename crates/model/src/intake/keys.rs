@@ -22,6 +22,7 @@ pub(crate) enum SpanKey {
     Loader,
     ErrorType,
     Polls,
+    Samples,
     /// The category of a trace event, however it came here.
     Category,
     /// What Jaeger says of a span that it changed.
@@ -143,6 +144,7 @@ static SPAN: LazyLock<Keys<SpanKey>> = LazyLock::new(|| {
         (attr::BATCH_LOADER, SpanKey::Loader),
         (attr::ERROR_TYPE, SpanKey::ErrorType),
         (attr::POLLS, SpanKey::Polls),
+        (attr::THREAD_SAMPLES, SpanKey::Samples),
         (chrome::CATEGORY, SpanKey::Category),
         (tag::WARNINGS, SpanKey::Repairs),
         (attr::VALUE_PREFIX, SpanKey::Value),

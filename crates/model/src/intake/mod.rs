@@ -13,6 +13,7 @@ mod measured;
 mod metric;
 mod polls;
 mod resource;
+mod samples;
 mod value;
 
 use std::sync::Arc;

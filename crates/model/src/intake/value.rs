@@ -13,6 +13,16 @@ pub(crate) fn integer(value: Value<'_>) -> Option<i64> {
     }
 }
 
+/// 1 or 0, where it is a truth value; Jaeger has some as text.
+pub(crate) fn flag(value: Value<'_>) -> Option<i64> {
+    match value {
+        Value::Bool(is_true) => Some(is_true.into()),
+        Value::Str("true") => Some(1),
+        Value::Str("false") => Some(0),
+        _ => None,
+    }
+}
+
 /// An integer that does not fit into 64 bits with a sign, as it was written.
 pub(crate) fn large(value: Value<'_>) -> Option<String> {
     match value {

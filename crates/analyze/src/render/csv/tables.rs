@@ -32,7 +32,10 @@ pub(super) const TABLES: &[Table] = &[
          warmup_max_steps_per_instance=warmup.max_per_instance warmup_total_ns=warmup.total_ns \
          warmup_usual_ns=warmup.usual_ns whole_steps=whole.steps whole_ns=whole.total_ns \
          whole_all_steps=whole_all.steps whole_all_ns=whole_all.total_ns whole_warmup_steps=whole_warmup.steps \
-         whole_warmup_ns=whole_warmup.total_ns steady_ns unattributed_ns quick_without_waiting_ns \
+         whole_warmup_ns=whole_warmup.total_ns deep_steps threads_steps=threads.steps \
+         threads_duration_ns=threads.duration_ns threads_cpu_ns=threads.cpu_ns threads_run_queue_ns=threads.run_queue_ns \
+         threads_blocked_ns=threads.blocked_ns alloc_count_per_step=use_per_step.alloc_count \
+         minor_faults_per_step=use_per_step.minor_faults steady_ns unattributed_ns quick_without_waiting_ns \
          quick_without_preparation_ns input_between_ns stats(steady_,steady,_ns) stats(all_,all,_ns) \
          throughput(throughput)",
     ),
@@ -47,7 +50,7 @@ pub(super) const TABLES: &[Table] = &[
         "steps.csv",
         "detailed_metrics.series.*.points.*",
         "mode=^mode step step_numbers=^shift.width count duration_sum_ns duration_min_ns duration_max_ns wait_ns \
-         run_queue_ns input_before_ns samples live_count=live_bytes.count live_min_bytes=live_bytes.min \
+         run_queue_ns cpu_ns input_before_ns samples live_count=live_bytes.count live_min_bytes=live_bytes.min \
          live_mean_bytes=live_bytes.mean live_max_bytes=live_bytes.max rss_count=rss_bytes.count \
          rss_min_bytes=rss_bytes.min rss_mean_bytes=rss_bytes.mean rss_max_bytes=rss_bytes.max",
     ),
@@ -177,6 +180,26 @@ pub(super) const TABLES: &[Table] = &[
         "waited_by.csv",
         "detailed_metrics.batches.loaders.*.waited_by.*",
         "loader=^name waited_by=loader waits total_ns",
+    ),
+    (
+        "processors.csv",
+        "threads",
+        "cpus=threads.processors.cpus own=threads.processors.own others=threads.processors.others \
+         alloc_cost_ns=threads.processors.alloc_cost_ns fault_cost_ns=threads.processors.fault_cost_ns",
+    ),
+    ("threads.csv", "threads.modes.*", "mode deep_steps=steps duration_ns looks dropped running_elsewhere"),
+    ("thread_states.csv", "threads.modes.*.own_looks.*", "mode=^mode state looks"),
+    (
+        "section_threads.csv",
+        "threads.modes.*.sections.*",
+        "mode=^mode path phase calls duration_ns cpu_ns run_queue_ns blocked_ns minor_faults own_duration_ns own_cpu_ns \
+         own_blocked_ns awaiting awaited contended contended_steps turns_steps turns_threads",
+    ),
+    ("section_thread_states.csv", "threads.modes.*.sections.*.looks.*", "mode=^^mode path=^path state looks"),
+    (
+        "thread_timeline.csv",
+        "threads.modes.*.timeline.threads.*.states.*",
+        "mode=^^mode step=^^timeline.step thread_id=^thread_id thread_name=^thread_name state offset_ns duration_ns",
     ),
     // A row a figure: its unit is in its name, since the depth of a queue is a count.
     ("waits.csv", "waits.*", "figure stats(,stats,)"),

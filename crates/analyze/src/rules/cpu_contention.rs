@@ -1,0 +1,131 @@
+//! Rule `cpu_contention`: the step's thread could run, and others have the processors. What loaders beside the step may cost it
+//! at most, where this is not known, is a part of the advice on input.
+
+use stepscope_core::SectionKind;
+
+use super::{Config, Judged, Rule, fine, unknown};
+use crate::report::finding::{Evidence, Finding, FindingType, rounded};
+use crate::report::units::percent;
+use crate::steps::run_queue_delay;
+use crate::summary::{ModeThreads, SectionRow, Summary};
+use crate::threads::judged::StepThreads;
+
+pub(super) const RULE: Rule = Rule::new("Processor contention", FindingType::Compute);
+
+thresholds! {
+    /// Share of the step time for which its thread could run and had no processor, from which it is a finding.
+    min_share: f64 = 0.05;
+}
+
+/// Threads of the step itself at work, on average, from which these are named.
+const SOME: f64 = 0.5;
+
+pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
+    let thresholds = &config.cpu_contention;
+    let threads = StepThreads::of(summary)?;
+    let Some(run_queue_ns) = threads.shares.run_queue_ns else {
+        return unknown(
+            "needs the run-queue delay of steps, which this system does not tell (Linux does, with schedstat)",
+        );
+    };
+    let share = threads.shares.share(run_queue_ns);
+    if share < thresholds.min_share {
+        return fine(format!("{} runnable without a processor", threads.of_steps(share)));
+    }
+    let deep = summary.threads.of(threads.steps.mode.mode).filter(|deep| deep.looks > 0);
+    let used = Used::of(summary, deep);
+    let gain = threads.gain(share)?;
+    let processors = &summary.threads.processors;
+    Ok(vec![Finding {
+        title: format!("{} of the step time is waiting for a processor{}.", percent(share), used.title()),
+        severity: gain.severity(),
+        section: used.section.map(|row| row.path.clone()),
+        evidence: Evidence::new()
+            .with("run_queue_share", rounded(share, 6))
+            .with_known("processors", processors.cpus)
+            .with_known("used_by_other_processes", processors.others.map(|used| rounded(used, 2)))
+            .with_known("used_by_the_process", processors.own.map(|used| rounded(used, 2)))
+            .with_known("threads_beside_the_step", used.beside.map(|threads| rounded(threads, 2)))
+            .with_known("threads_of_the_step", used.inside.map(|threads| rounded(threads, 2))),
+        recommendation: used.advice(),
+        predicted_gain: Some(gain),
+        ..Finding::default()
+    }])
+}
+
+/// Who used the processors, as far as it is known.
+struct Used<'a> {
+    /// Processors that other processes used.
+    others: Option<f64>,
+    /// Threads of the process that could run, and were in no section of the step.
+    beside: Option<f64>,
+    /// Threads that could run in sections of the step, beyond its own.
+    inside: Option<f64>,
+    /// The section outside of steps that was on a CPU for longest.
+    section: Option<&'a SectionRow>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Others,
+    Beside,
+    Inside,
+    NotKnown,
+}
+
+impl<'a> Used<'a> {
+    fn of(summary: &'a Summary, deep: Option<&ModeThreads>) -> Self {
+        let cpu_ns = |row: &SectionRow| row.cpu_ns.map_or(0, |cpu| cpu.sum);
+        let is_beside = |row: &&SectionRow| {
+            let is_work = row.is_part() || matches!(row.kind, SectionKind::Batch | SectionKind::Request);
+            is_work && row.depth == 1 && row.in_steps.is_empty() && cpu_ns(row) > 0
+        };
+        let beside = summary.sections.iter().filter(is_beside);
+        let longest = beside.max_by(|a, b| cpu_ns(a).cmp(&cpu_ns(b)).then_with(|| b.path.cmp(&a.path)));
+        let mut used = Self {
+            others: summary.threads.processors.others,
+            beside: deep.map(|deep| deep.running_elsewhere),
+            inside: deep.map(ModeThreads::running_beside_own),
+            section: None,
+        };
+        used.section = longest.filter(|_| matches!(used.who(), Who::Beside | Who::NotKnown));
+        used
+    }
+
+    /// Who used most.
+    fn who(&self) -> Who {
+        let most = [(self.others, Who::Others), (self.beside, Who::Beside), (self.inside, Who::Inside)];
+        let known = most.into_iter().filter_map(|(used, who)| Some((used?, who)));
+        let most = known.filter(|&(used, _)| used >= SOME).max_by(|a, b| a.0.total_cmp(&b.0));
+        most.map_or(Who::NotKnown, |(_, who)| who)
+    }
+
+    fn title(&self) -> String {
+        let of = |used: Option<f64>| used.unwrap_or(0.0);
+        match (self.who(), self.section) {
+            (Who::Others, _) => format!(": other processes use {:.1} processors", of(self.others)),
+            (Who::Beside, Some(row)) => {
+                format!(": {:.1} threads compute beside it, most in `{}`", of(self.beside), row.path)
+            }
+            (Who::Beside, None) => {
+                format!(": {:.1} threads of the program compute beside it", of(self.beside))
+            }
+            (Who::Inside, _) => format!(": {:.1} more threads compute in the step", of(self.inside)),
+            (Who::NotKnown, _) => String::new(),
+        }
+    }
+
+    fn advice(&self) -> String {
+        match self.who() {
+            Who::Beside => "Use fewer threads beside the step than there are processors left, give them less to do, or let \
+                            them run at a lower priority (`nice`)."
+                .into(),
+            Who::Inside => "Use no more threads in the step than there are processors.".into(),
+            Who::Others | Who::NotKnown => {
+                let mut advice = run_queue_delay::ADVICE.to_owned();
+                advice.replace_range(..1, "T");
+                advice
+            }
+        }
+    }
+}

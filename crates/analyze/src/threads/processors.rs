@@ -1,0 +1,68 @@
+//! Who used the processors between the deep steps of a process, and what allocations and page faults cost it.
+
+use serde::{Deserialize, Serialize};
+use stepscope_core::SectionKind;
+use stepscope_model::{Figure, Trace};
+
+use crate::accumulate::accumulate;
+use crate::accumulate::gauge::GaugeAcc;
+use crate::step_view::group::Group;
+
+/// CPU time counted since the machine and the process started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Clock {
+    pub(crate) time_ns: u64,
+    pub(crate) host_ns: u64,
+    pub(crate) process_ns: u64,
+}
+
+/// The first and the last that a process says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Processors {
+    pub(crate) first: Option<Clock>,
+    pub(crate) last: Option<Clock>,
+}
+
+accumulate!(Processors { least: first; max: last; });
+
+impl Processors {
+    /// What the root of a step says.
+    pub(crate) fn of(group: &Group<'_>) -> Self {
+        let (host, process) = (group.root.amount(Figure::HostCpuNs), group.root.amount(Figure::ProcessCpuNs));
+        let clock = host.zip(process).map(|(host_ns, process_ns)| Clock {
+            time_ns: group.window.end_ns,
+            host_ns,
+            process_ns,
+        });
+        Self { first: clock, last: clock }
+    }
+
+    /// Time between both, and CPU time of all processes and of this one in it; absent where there is none.
+    pub(crate) fn between(&self) -> Option<(u64, u64, u64)> {
+        let (first, last) = self.first.zip(self.last)?;
+        let elapsed_ns = last.time_ns.checked_sub(first.time_ns).filter(|&ns| ns > 0)?;
+        let process_ns = last.process_ns.checked_sub(first.process_ns)?;
+        // The host's count is coarser than the process' own.
+        let host_ns = last.host_ns.checked_sub(first.host_ns)?.max(process_ns);
+        Some((elapsed_ns, host_ns, process_ns))
+    }
+}
+
+/// What is done often, each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Costs {
+    pub(crate) alloc_ns: GaugeAcc,
+    pub(crate) fault_ns: GaugeAcc,
+}
+
+accumulate!(Costs { merge: alloc_ns, fault_ns; });
+
+impl Costs {
+    /// What the spans of a run say.
+    pub(crate) fn of(trace: &Trace) -> Option<Self> {
+        let run = trace.spans.first().filter(|span| span.kind == SectionKind::Run)?;
+        let (alloc, fault) = (run.amount(Figure::AllocCostNs), run.amount(Figure::FaultCostNs));
+        (alloc.is_some() || fault.is_some())
+            .then(|| Self { alloc_ns: GaugeAcc::of(alloc), fault_ns: GaugeAcc::of(fault) })
+    }
+}

@@ -1,0 +1,97 @@
+//! Looks at threads joined to the sections of their step: the innermost one open on the thread at that time; and gathered to
+//! rounds, one look at each thread.
+
+use stepscope_core::ThreadState;
+use stepscope_model::ThreadSample;
+
+use crate::step_view::group::Group;
+use crate::step_view::place::{Node, Role};
+
+/// A look at a thread.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub(super) thread: i64,
+    pub(super) state: ThreadState,
+    pub(super) address: u64,
+    /// The path of the section that it was in; absent where it was in none of the step.
+    pub(super) path: Option<u32>,
+    /// Whether the thread is the step's own.
+    pub(super) is_own: bool,
+}
+
+impl Look {
+    /// Whether it ran in a section of the step, and is not the step's own thread.
+    pub(super) fn works(&self) -> bool {
+        self.runs() && self.path.is_some() && !self.is_own
+    }
+
+    pub(super) fn runs(&self) -> bool {
+        self.state == ThreadState::Running
+    }
+
+    /// Whether it was in a futex while another one ran in its section.
+    pub(super) fn contends(&self, round: &[Self]) -> bool {
+        self.state == ThreadState::Futex
+            && self.path.is_some()
+            && round
+                .iter()
+                .any(|other| other.runs() && other.path == self.path && other.thread != self.thread)
+    }
+}
+
+/// The looks of one step; memory is reused.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rounds {
+    looks: Vec<Look>,
+    /// Where rounds end.
+    ends: Vec<usize>,
+    /// Sections that are open, with their threads and ends.
+    open: Vec<(i64, u64, u32)>,
+}
+
+impl Rounds {
+    /// Joins the samples of a step, which are in the order of time.
+    pub(super) fn read(&mut self, group: &Group<'_>) {
+        let Self { looks, ends, open } = self;
+        looks.clear();
+        ends.clear();
+        open.clear();
+        let own = group.window.thread;
+        let is_part =
+            |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_orphan;
+        let mut spans = group.spans().filter(|(_, _, node)| is_part(node)).peekable();
+        let mut begun = 0;
+        for &ThreadSample { time_ns, thread, state, address } in &group.view.trace.samples {
+            while let Some((_, _, node)) = spans.next_if(|(_, _, node)| node.start_ns <= time_ns) {
+                if let Some(on) = node.thread {
+                    open.push((on, node.end_ns, node.path));
+                }
+            }
+            open.retain(|&(_, end_ns, _)| end_ns > time_ns);
+            let is_own = own == Some(thread);
+            // Of what nests the innermost begins last.
+            let inside = open.iter().rev().find(|&&(on, ..)| on == thread).map(|&(.., path)| path);
+            let path = inside.or_else(|| is_own.then_some(group.window.path));
+            if looks.get(begun..).is_some_and(|round| round.iter().any(|look| look.thread == thread)) {
+                begun = looks.len();
+                ends.push(begun);
+            }
+            looks.push(Look { thread, state, address, path, is_own });
+        }
+        ends.push(looks.len());
+    }
+
+    /// All looks.
+    pub(super) fn looks(&self) -> &[Look] {
+        &self.looks
+    }
+
+    /// The rounds, in the order of time.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[Look]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts
+            .zip(&self.ends)
+            .filter_map(|(&from, &to)| self.looks.get(from..to))
+            .filter(|round| !round.is_empty())
+    }
+}

@@ -1,0 +1,226 @@
+//! What threads did: the figures of a run.
+
+use serde::Serialize;
+use stepscope_core::{Mode, ThreadState};
+
+use crate::phases::summary::PhaseName;
+use crate::threads::Round;
+
+/// What the own threads of steps did. The parts add up to the duration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadShares {
+    /// Steps that say it.
+    pub steps: u64,
+    /// Their durations.
+    pub duration_ns: u64,
+    /// On a CPU.
+    pub cpu_ns: u64,
+    /// Runnable without one; absent where systems do not say it.
+    pub run_queue_ns: Option<u64>,
+    /// Blocked; absent as `run_queue_ns` is.
+    pub blocked_ns: Option<u64>,
+}
+
+impl ThreadShares {
+    /// A part of the duration as a share.
+    #[must_use]
+    pub fn share(&self, ns: u64) -> f64 {
+        ns as f64 / self.duration_ns.max(1) as f64
+    }
+}
+
+/// What costs time where it is often done, of a step on average.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepUseRow {
+    /// Allocations of its thread; absent where no step says it.
+    pub alloc_count: Option<f64>,
+    /// Page faults of its thread that needed no storage; absent where no step says it.
+    pub minor_faults: Option<f64>,
+}
+
+/// What threads did while steps ran.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Threads {
+    /// Who used the processors.
+    pub processors: Processors,
+    /// What deep steps tell, by mode; modes of which none tells anything are left out.
+    pub modes: Vec<ModeThreads>,
+}
+
+impl Threads {
+    /// What deep steps of a mode tell.
+    #[must_use]
+    pub fn of(&self, mode: Mode) -> Option<&ModeThreads> {
+        self.modes.iter().find(|row| row.mode == mode)
+    }
+}
+
+/// Who used the processors from the first deep step of a process to its last one, as a number of processors; and what is
+/// done often costs.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Processors {
+    /// Processors that a process may use.
+    pub cpus: Option<u64>,
+    /// Used by the process.
+    pub own: Option<f64>,
+    /// Used by others.
+    pub others: Option<f64>,
+    /// Time of a small allocation and its release, as measured in the process.
+    pub alloc_cost_ns: Option<u64>,
+    /// Time of a page fault that needs no storage, as measured in the process.
+    pub fault_cost_ns: Option<u64>,
+}
+
+/// Looks at threads in one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StateLooks {
+    /// The state.
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<ThreadState>"))]
+    pub state: ThreadState,
+    /// How many.
+    pub looks: u64,
+}
+
+/// What deep steps of one mode tell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModeThreads {
+    /// The mode.
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<Mode>"))]
+    pub mode: Mode,
+    /// Deep steps with looks at their threads.
+    pub steps: u64,
+    /// Their durations.
+    pub duration_ns: u64,
+    /// Looks at threads.
+    pub looks: u64,
+    /// Looks that were due and are not there.
+    pub dropped: u64,
+    /// Looks at the steps' own threads, by state; those in none are left out.
+    pub own_looks: Vec<StateLooks>,
+    /// How many threads of the process ran in no section of the step, a round of looks, on average.
+    pub running_elsewhere: f64,
+    /// How often a round of looks was like that.
+    #[serde(skip)]
+    pub(crate) rounds: Vec<(Round, u64)>,
+    /// The last of the deep steps, thread by thread.
+    pub timeline: Option<ThreadTimeline>,
+    /// Sections in deep steps, longest blocked on the steps' own threads first, then by path.
+    pub sections: Vec<SectionThreads>,
+}
+
+/// What threads did in a section in deep steps, nested sections on their thread left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SectionThreads {
+    /// Its path.
+    pub path: String,
+    /// Its phase.
+    pub phase: Option<PhaseName>,
+    /// Calls that say what their threads did.
+    pub calls: u64,
+    /// Their time.
+    pub duration_ns: u64,
+    /// Of it, on a CPU.
+    pub cpu_ns: u64,
+    /// Runnable without one.
+    pub run_queue_ns: u64,
+    /// Blocked.
+    pub blocked_ns: u64,
+    /// Page faults that needed no storage.
+    pub minor_faults: u64,
+    /// Time of these calls on the steps' own threads.
+    pub own_duration_ns: u64,
+    /// Of it, on a CPU.
+    pub own_cpu_ns: u64,
+    /// Of it, blocked.
+    pub own_blocked_ns: u64,
+    /// Looks at threads in it, by state.
+    pub looks: Vec<StateLooks>,
+    /// The same of the steps' own threads.
+    pub own_looks: Vec<StateLooks>,
+    /// Of `own_looks` those in a futex while other threads ran in sections of the step.
+    pub awaiting: u64,
+    /// Looks at other threads that ran in it while the step's own thread waited for them.
+    pub awaited: u64,
+    /// Looks at threads in a futex while another thread ran in it.
+    pub contended: u64,
+    /// Steps with such looks.
+    pub contended_steps: u64,
+    /// Those of them in which threads took turns, one at a time.
+    pub turns_steps: u64,
+    /// The most threads that took turns in one step.
+    pub turns_threads: u64,
+}
+
+impl SectionThreads {
+    /// Looks at the steps' own threads in one state.
+    pub(crate) fn own(&self, state: ThreadState) -> u64 {
+        self.own_looks.iter().filter(|row| row.state == state).map(|row| row.looks).sum()
+    }
+
+    /// Looks at the steps' own threads while they were blocked.
+    pub(crate) fn own_blocked(&self) -> u64 {
+        let blocked = self.own_looks.iter().filter(|row| row.state != ThreadState::Running);
+        blocked.map(|row| row.looks).sum()
+    }
+}
+
+/// One deep step, thread by thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadTimeline {
+    /// Its number.
+    pub step: Option<u64>,
+    /// Its duration.
+    pub duration_ns: u64,
+    /// Sections directly in it, on its own thread.
+    pub sections: Vec<TimedSection>,
+    /// Its threads, its own first.
+    pub threads: Vec<ThreadLine>,
+}
+
+/// A section of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimedSection {
+    /// Its name.
+    pub name: String,
+    /// Its start after that of the step.
+    pub offset_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+}
+
+/// What a thread was seen doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadLine {
+    /// The operating system's id of it.
+    pub thread_id: i64,
+    /// Its name.
+    pub thread_name: Option<String>,
+    /// In the order of time; from one look to the next.
+    pub states: Vec<TimedState>,
+}
+
+/// A state of a thread for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimedState {
+    /// The state.
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<ThreadState>"))]
+    pub state: ThreadState,
+    /// Its start after that of the step.
+    pub offset_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+}
