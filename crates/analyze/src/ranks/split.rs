@@ -40,7 +40,10 @@ impl<'a> Rank<'a> {
                 None if !summary.state.is_ours && summary.state.world_size.is_none() => {
                     Verdict::unknown("one process was read: whether the run has others is not known")
                 }
-                None => Verdict::fine(format!("one process does the steps, all {}", count(rows.iter().map(|row| row.steps.count).sum()))),
+                None => Verdict::fine(format!(
+                    "one process does the steps, all {}",
+                    count(rows.iter().map(|row| row.steps.count).sum())
+                )),
             });
         }
         let Some(mut ranks) = rows.iter().map(|row| Rank::of(row)).collect::<Option<Vec<Rank<'_>>>>() else {
@@ -63,7 +66,9 @@ impl<'a> Rank<'a> {
             )));
         }
         if summary.primary().is_some_and(ModeSummary::are_steps_apart) {
-            return Err(Verdict::unknown("ranks do steps of other numbers than each other, which do not compare"));
+            return Err(Verdict::unknown(
+                "ranks do steps of other numbers than each other, which do not compare",
+            ));
         }
         ranks.sort_by_key(|rank| (std::cmp::Reverse(rank.works_ns), rank.rank));
         Ok(ranks)

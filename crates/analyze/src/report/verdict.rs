@@ -5,8 +5,8 @@ use stepscope_model::ReadIssue;
 
 use super::units::{percent, things};
 use super::{FindingRow, FindingType, doubtful_files};
-use crate::rules;
 use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
+use crate::rules;
 use crate::run::recorder::Recorder;
 use crate::steps::judged::Steps;
 use crate::summary::{FewSteps, ModeSummary, PhaseName, Summary};

@@ -10,8 +10,11 @@ use crate::report::units::{duration, percent, things};
 use crate::sections::tail::is_inside;
 use crate::summary::{PhaseName, SectionRow, Stats, Summary};
 
-pub(super) const RULE: Rule =
-    Rule { may_hold_up_ranks: true, rests_on: RestsOn::ReadSteps, ..Rule::new("Checkpoint stalls", FindingType::Io) };
+pub(super) const RULE: Rule = Rule {
+    may_hold_up_ranks: true,
+    rests_on: RestsOn::ReadSteps,
+    ..Rule::new("Checkpoint stalls", FindingType::Io)
+};
 
 thresholds! {
     /// Share of the training time (steps, and input and checkpoints between them) from which checkpoints are a finding.

@@ -30,7 +30,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let mount = row.about.as_deref().unwrap_or_default();
     if share <= thresholds.max_used_share {
         let limit = percent(thresholds.max_used_share);
-        let because = format!("the fullest file system, `{mount}`, was at {} (limit {limit})", percent(share));
+        let because =
+            format!("the fullest file system, `{mount}`, was at {} (limit {limit})", percent(share));
         return within(host, &because);
     }
     let part = (share - thresholds.max_used_share) / (1.0 - thresholds.max_used_share).max(f64::MIN_POSITIVE);

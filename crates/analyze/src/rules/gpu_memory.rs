@@ -30,7 +30,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let words = used.map_or_else(String::new, |used| format!(" ({})", bytes(used)));
     if share <= thresholds.max_used_share {
         let limit = percent(thresholds.max_used_share);
-        let because = format!("at most {} of a GPU's memory was in use{words} (limit {limit})", percent(share));
+        let because =
+            format!("at most {} of a GPU's memory was in use{words} (limit {limit})", percent(share));
         return within(host_of(hosts, gpu)?, &because);
     }
     let part = (share - thresholds.max_used_share) / (1.0 - thresholds.max_used_share).max(f64::MIN_POSITIVE);

@@ -30,7 +30,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     if share >= thresholds.min_busy_share {
         let limit = percent(thresholds.min_busy_share);
         let because = format!(
-            "{} were busy for {} of the time and more while steps ran (limit {limit})",
+            "the least busy of {} was busy for {} of the time while steps ran (limit {limit})",
             things(known.len() as u64, "GPU", "GPUs"),
             percent(share)
         );

@@ -8,8 +8,11 @@ use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::units::{duration, percent};
 use crate::summary::{SectionRow, Summary};
 
-pub(super) const RULE: Rule =
-    Rule { may_hold_up_ranks: true, rests_on: RestsOn::ReadSteps, ..Rule::new("Host bound", FindingType::Compute) };
+pub(super) const RULE: Rule = Rule {
+    may_hold_up_ranks: true,
+    rests_on: RestsOn::ReadSteps,
+    ..Rule::new("Host bound", FindingType::Compute)
+};
 
 thresholds! {
     /// Share of the step time from which the step's own code is a finding.

@@ -3,7 +3,7 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Judged, Rule, Steps, TOLD, fine, no_duration};
+use super::{Config, Judged, Rule, Steps, TOLD, no_duration};
 use crate::between_steps::untold;
 use crate::loaders::LoaderJudgement;
 pub use crate::loaders::Thresholds;

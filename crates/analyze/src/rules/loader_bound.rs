@@ -6,11 +6,12 @@ use crate::loaders::LoaderJudgement;
 use crate::loaders::cpu_contention::CpuContention;
 use crate::ranks::{Rank, RankWaits};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
-use crate::report::units::percent;
+use crate::report::units::{percent, things};
 use crate::steps::WAITING;
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule { rests_on: RestsOn::ReadSteps,
+pub(super) const RULE: Rule = Rule {
+    rests_on: RestsOn::ReadSteps,
     // What others wait is in its own gain.
     ..Rule::new("Loader bound", FindingType::DataLoading)
 };
@@ -65,15 +66,20 @@ fn waits<'a>(summary: &'a Summary, config: &Config) -> Judged<Waits<'a>> {
     let Some(busy_share) = loader.busy_share.filter(|_| loader.is_beside_all_steps()) else {
         return unknown("no batches of loader threads were read");
     };
-    if busy_share < thresholds.busy_share
-        || loader.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
-        || loader.waits.unused.unwrap_or(0) > 0
-    {
+    let spare = "loaders have time to spare: they";
+    if busy_share < thresholds.busy_share {
+        let limit = percent(thresholds.busy_share);
+        return fine(format!("{spare} are busy for {} of it; limit {limit}", percent(busy_share)));
+    }
+    if let Some(share) = loader.slot_wait_share.filter(|&share| share >= thresholds.slot_wait_share) {
+        let limit = percent(thresholds.slot_wait_share);
         return fine(format!(
-            "loaders have time to spare: they are busy for {} of their time; limit {}",
-            percent(busy_share),
-            percent(thresholds.busy_share)
+            "{spare} wait for a place in the queue for {} of it; limit {limit}",
+            percent(share)
         ));
+    }
+    if let Some(unused) = loader.waits.unused.filter(|&unused| unused > 0) {
+        return fine(format!("{spare} are {} ahead at all times", things(unused, "batch", "batches")));
     }
     let own_ns = steps.per_step(steps.exposed_ns(WAITING));
     let others_ns = own_ns.saturating_mul(ranks.ranks - 1).min(ranks.waits_ns);

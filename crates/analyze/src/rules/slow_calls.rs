@@ -35,7 +35,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls && !waits(row);
     let rows: Vec<&SectionRow> = summary.sections.iter().filter(is_judged).collect();
     if rows.is_empty() {
-        return unknown(format!("no section has the {} calls that few slow ones are told among", thresholds.min_calls));
+        return unknown(format!(
+            "no section has the {} calls that few slow ones are told among",
+            thresholds.min_calls
+        ));
     }
     let tails = rows
         .iter()

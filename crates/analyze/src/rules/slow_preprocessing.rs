@@ -26,8 +26,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let share = steps.share(exposed_ns);
     let preparation_ns = steps.per_step(exposed_ns);
     if share < thresholds.min_share && preparation_ns < thresholds.long_preparation_ns {
-        let because =
-            format!("{} of {} is preparation{}", percent(share), steps.looked_at(), place(&steps));
+        let because = format!("{} of {} is preparation{}", percent(share), steps.looked_at(), place(&steps));
         return Err(steps.little(share, thresholds.min_share, &because));
     }
     // Of equals the first one.

@@ -73,7 +73,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             steps.by(),
             percent(cost.limit(thresholds))
         ),
-        None => format!("all sections are stages of a step, {} of {looked_at}", percent(1.0 - steps.unnamed_share())),
+        None => format!(
+            "all sections are stages of a step, {} of {looked_at}",
+            percent(1.0 - steps.unnamed_share())
+        ),
     })
 }
 

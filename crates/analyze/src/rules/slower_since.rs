@@ -46,14 +46,12 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         found.map(|lasting| finding(lasting, &steps, thresholds)).collect::<Judged<_>>()?;
     match lasting.first() {
         _ if !found.is_empty() => Ok(found),
-        Some(lasting) => {
-            fine(format!(
-                "since {} steps take {} longer; limit {}",
-                step_of(lasting.change),
-                percent(lasting.share()),
-                percent(thresholds.min_change_share)
-            ))
-        }
+        Some(lasting) => fine(format!(
+            "since {} steps take {} longer; limit {}",
+            step_of(lasting.change),
+            percent(lasting.share()),
+            percent(thresholds.min_change_share)
+        )),
         None if !changes.is_empty() => fine(format!(
             "step times change {}, and do not stay longer",
             things(changes.len() as u64, "time", "times")

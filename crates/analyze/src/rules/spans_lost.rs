@@ -10,7 +10,8 @@ use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded, seve
 use crate::report::units::{count, percent, things};
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule { rests_on: RestsOn::State,
+pub(super) const RULE: Rule = Rule {
+    rests_on: RestsOn::State,
     notes: |summary, _, _| {
         let note = |text| Note { rule: "spans_lost", section: None, text };
         coverage::notes(summary).into_iter().map(note).collect()

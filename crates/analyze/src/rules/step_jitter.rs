@@ -29,7 +29,7 @@ thresholds! {
 }
 
 /// Steps below which percentiles are single ones of them.
-const MEAN_LITTLE: u64 = 20;
+const MEAN_LITTLE: u64 = 100;
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.step_jitter;
@@ -84,7 +84,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     }
     // Of fewer it is the longest one.
     let by_p95 = ratio(p95) >= thresholds.min_p95_ratio && stats.count >= MEAN_LITTLE;
-    let few: &[&SlowStep] = if !by_p95 && (rare.len() as u64) < FEW { &rare } else { &[] };
+    let is_few = !by_p95 && (rare.len() as u64) < FEW;
+    let few: &[&SlowStep] = if is_few { &rare } else { &[] };
     let (name, tail) = match few {
         [SlowStep { step: Some(step), .. }] => (format!("step {}", count(*step)), stats.max.unwrap_or(p99)),
         _ if by_p95 => ("p95".into(), p95),
@@ -112,7 +113,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             ratio(tail),
             percent(gain.share)
         ),
-        severity: capped(&gain, others.is_some() || !few.is_empty()),
+        severity: capped(&gain, others.is_some() || is_few),
         section: slow.as_ref().map(|slow| slow.row.path.clone()),
         phase: cause.as_ref().map(|cause| cause.phase.clone()),
         evidence: Evidence::new()

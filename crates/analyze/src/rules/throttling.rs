@@ -28,7 +28,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     };
     if share < thresholds.min_time_share {
         let limit = percent(thresholds.min_time_share);
-        let because = format!("clocks of GPUs were lowered for {} of the time (limit {limit})", percent(share));
+        let because =
+            format!("clocks of GPUs were lowered for {} of the time (limit {limit})", percent(share));
         return within(host_of(hosts, gpu)?, &because);
     }
     let row = gpu.figure("throttled_share");

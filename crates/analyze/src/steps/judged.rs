@@ -81,7 +81,8 @@ impl<'a> Steps<'a> {
             return Ok(());
         }
         let steps = things(self.count(), "step", "steps");
-        let read = coverage::read_because(&self.summary.coverage).map_or_else(String::new, |read| format!("; {read}"));
+        let read = coverage::read_because(&self.summary.coverage)
+            .map_or_else(String::new, |read| format!("; {read}"));
         Err(Verdict::unknown(format!("{steps} after warm-up: needs at least {min_steps}{read}")))
     }
 
@@ -95,7 +96,9 @@ impl<'a> Steps<'a> {
             return Ok(());
         }
         let steps = things(all, "step", "steps");
-        Err(Verdict::unknown(format!("{steps}: which of them are warm-up is not known; needs at least {LARGEST_SHARE}")))
+        Err(Verdict::unknown(format!(
+            "{steps}: which of them are warm-up is not known; needs at least {LARGEST_SHARE}"
+        )))
     }
 
     /// How many.
@@ -168,7 +171,11 @@ impl<'a> Steps<'a> {
             let unnamed = percent(unnamed);
             return Verdict::unknown(format!("{because}, and {unnamed} has no phase: give sections theirs"));
         }
-        Verdict::fine(format!("{because}, {} has a phase; limit {}", percent(1.0 - unnamed), percent(min_share)))
+        Verdict::fine(format!(
+            "{because}, {} has a phase; limit {}",
+            percent(1.0 - unnamed),
+            percent(min_share)
+        ))
     }
 
     /// How much was looked at: `3.20 s of steps`.
@@ -195,14 +202,19 @@ impl<'a> Steps<'a> {
     /// For how long the threads of all steps of this mode neither ran nor could have run, and how long these steps took, warm-up
     /// included; absent where not all of them say how long they ran.
     pub(crate) fn blocked_ns(&self) -> Option<(u64, u64)> {
-        let is_step = |row: &&SectionRow| row.kind == SectionKind::Step && row.in_mode(self.mode.mode).is_some();
-        self.summary.sections.iter().filter(is_step).try_fold((0u64, 0u64), |(blocked_ns, whole_ns), row| {
-            let ran = row.cpu_ns.filter(|ran| ran.spans >= row.stats.count)?;
-            let ready_ns = row.run_queue_ns.map_or(0, |ready| ready.sum);
-            let blocked = row.stats.total.saturating_sub(ran.sum).saturating_sub(ready_ns);
-            Some((blocked_ns.saturating_add(blocked), whole_ns.saturating_add(row.stats.total)))
-        })
-        .filter(|&(_, whole_ns)| whole_ns > 0)
+        let is_step =
+            |row: &&SectionRow| row.kind == SectionKind::Step && row.in_mode(self.mode.mode).is_some();
+        self.summary
+            .sections
+            .iter()
+            .filter(is_step)
+            .try_fold((0u64, 0u64), |(blocked_ns, whole_ns), row| {
+                let ran = row.cpu_ns.filter(|ran| ran.spans >= row.stats.count)?;
+                let ready_ns = row.run_queue_ns.map_or(0, |ready| ready.sum);
+                let blocked = row.stats.total.saturating_sub(ran.sum).saturating_sub(ready_ns);
+                Some((blocked_ns.saturating_add(blocked), whole_ns.saturating_add(row.stats.total)))
+            })
+            .filter(|&(_, whole_ns)| whole_ns > 0)
     }
 
     /// Nothing, if all steps were read. What a bounded directory keeps goes by how long a step took: the slow ones stay.

@@ -55,10 +55,12 @@ impl FewSteps {
         let first = context.steps.first_step(mode).unwrap_or(0);
         let numbering = context.steps.numbers.of_mode(mode);
         let series = context.run.phase_series.get(mode as usize);
-        let points = series.map_or_else(Vec::new, |series| numbering.told(series, |step, point| (step, point.clone())));
+        let points = series
+            .map_or_else(Vec::new, |series| numbering.told(series, |step, point| (step, point.clone())));
         let points: Vec<_> =
             points.into_iter().filter(|&(step, _)| step >= first).map(|(_, point)| point).collect();
-        let before = |point: &crate::phases::phase_point::PhasePoint| point.input_before_ns.unwrap_or(0) as f64;
+        let before =
+            |point: &crate::phases::phase_point::PhasePoint| point.input_before_ns.unwrap_or(0) as f64;
         let error = |part: &dyn Fn(usize) -> Option<f64>| {
             let pairs = points.iter().enumerate();
             let pairs = pairs.map(|(at, point)| Some((part(at)?, point.total_ns as f64 + before(point))));
@@ -206,17 +208,26 @@ mod tests {
 
     fn finding(share_percent: u64, phase: &str) -> Finding {
         let gain = crate::report::finding::Gain::upper_bound(share_percent, 100).unwrap();
-        Finding { phase: Some(phase.into()), severity: gain.severity(), predicted_gain: Some(gain), ..Finding::default() }
+        Finding {
+            phase: Some(phase.into()),
+            severity: gain.severity(),
+            predicted_gain: Some(gain),
+            ..Finding::default()
+        }
     }
 
     #[test]
     fn only_what_is_certain_is_severe() {
-        let severity = |share, phase, error| few(6, error).qualify(finding(share, phase), FindingType::Io).severity;
+        let severity =
+            |share, phase, error| few(6, error).qualify(finding(share, phase), FindingType::Io).severity;
         assert_eq!(severity(50, "io", 0.3), 50.0);
         assert_eq!((severity(50, "io", 0.31), severity(19, "io", 0.0)), (19.0, 19.0));
         // Of a phase of which nothing is known: ± 55 points.
         assert_eq!((severity(70, "forward", 0.0), severity(80, "forward", 0.0)), (19.0, 80.0));
-        assert_eq!(few(6, 0.0).qualify(Finding { severity: 30.0, ..Finding::default() }, FindingType::Io).severity, 19.0);
+        assert_eq!(
+            few(6, 0.0).qualify(Finding { severity: 30.0, ..Finding::default() }, FindingType::Io).severity,
+            19.0
+        );
     }
 
     #[test]
@@ -233,6 +244,9 @@ mod tests {
     fn words_name_the_least_certain_share() {
         assert_eq!(few(6, 0.073).words(), "6 steps: shares ± 8 points");
         assert_eq!(few(1, 0.0).words(), "1 step: others may differ");
-        assert_eq!(FewSteps { by_phase: BTreeMap::new(), ..few(6, 0.0) }.words(), "6 steps: shares ± 56 points at most");
+        assert_eq!(
+            FewSteps { by_phase: BTreeMap::new(), ..few(6, 0.0) }.words(),
+            "6 steps: shares ± 56 points at most"
+        );
     }
 }

@@ -15,6 +15,7 @@ mod critical;
 mod definitions;
 mod examples;
 mod exposure;
+mod few_steps;
 mod grouping;
 mod held;
 mod hostile;

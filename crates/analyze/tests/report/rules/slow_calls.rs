@@ -47,7 +47,7 @@ fn sections_of_few_calls_are_not_judged() {
         summary
     };
     assert_eq!(found(RULE, &with(100)).len(), 1);
-    fine(RULE, &with(99));
+    unknown(RULE, &with(99));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn periodic_work_of_the_model_itself_is_found() {
     }
     // The optimizer works once in so many steps where gradients are accumulated, and what is logged is meant to be.
     for (phase, name) in [(Phase::Optimizer, "optimizer"), (Phase::Io, "log")] {
-        assert!(fine(RULE, &with(phase, name)).ends_with("cost most, 0 % of the step time"), "{name}");
+        assert!(fine(RULE, &with(phase, name)).contains("cost most, 0 % of "), "{name}");
     }
 }
 
@@ -161,5 +161,6 @@ fn what_loaders_do_and_steps_read_in_part_are_not_judged() {
     let mut partly = run().build();
     partly.coverage.recorded_steps = Some(2_000);
     assert!(unknown(RULE, &partly).contains("how rare slow calls are may not be"));
-    assert!(unknown(RULE, &Run::of(19, 10 * MS).varying("log", &spikes()).build()).starts_with("19 steps"));
+    let few = unknown(RULE, &Run::of(99, 10 * MS).varying("log", &spikes()).build());
+    assert_eq!(few, "no section has the 100 calls that few slow ones are told among");
 }
