@@ -366,6 +366,15 @@ impl Run {
         self
     }
 
+    /// Has a point for each step.
+    pub(crate) fn numbered(mut self) -> Self {
+        let duration_ns = self.summary.modes[0].steady.p50.unwrap();
+        let taken = |step| SeriesPoint { duration_sum_ns: duration_ns, ..point(step) };
+        let points = (0..self.steps()).map(taken).collect();
+        self.summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
+        self
+    }
+
     /// Has the threads of all steps run for all but so long of each.
     pub(crate) fn blocked(mut self, per_step_ns: u64) -> Self {
         let step = self.summary.sections.iter_mut().find(|row| row.path == "step").unwrap();
@@ -558,6 +567,7 @@ pub(crate) fn healthy() -> Run {
         .untagged("metrics", 1, 100_000)
         .own_code(50_000)
         .blocked(50_000)
+        .numbered()
         .loader(2, 18 * MS, 0.99)
         .waits(50_000, 18 * MS, 3)
         .live(3_000_000, 0.0, 0.0, 0.9)
