@@ -240,6 +240,7 @@ fn overview(summary: &Summary, config: &Config, findings: &[FindingRow], issues:
         input: InputShare::of(summary.input, &config.input_bound),
         mode: mode.map(|mode| mode.mode.as_str()),
         steps: mode.map_or(0, |mode| mode.steady.count),
+        share_error: FewSteps::of_verdict(summary).and_then(FewSteps::share_error),
         warmup_steps: mode.map_or(0, |mode| mode.warmup.steps),
         step_time: mode.map(|mode| mode.steady),
         throughput: mode.map(|mode| mode.throughput).unwrap_or_default(),

@@ -6,7 +6,6 @@ use stepscope_model::ReadIssue;
 use super::units::{percent, things};
 use super::{FindingRow, FindingType, doubtful_files};
 use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
-use crate::rules;
 use crate::run::recorder::Recorder;
 use crate::steps::judged::Steps;
 use crate::summary::{FewSteps, ModeSummary, PhaseName, Summary};
@@ -33,8 +32,7 @@ pub(super) fn sentence(
 
 /// How sure it is, of few steps.
 fn certainty(summary: &Summary) -> String {
-    let few = rules::find("input_bound").and_then(|rule| FewSteps::of(summary, rule));
-    few.map_or_else(String::new, |few| format!(" {}.", few.words()))
+    FewSteps::of_verdict(summary).map_or_else(String::new, |few| format!(" {}.", few.words()))
 }
 
 /// That figures may be wrong, where what was read may be.

@@ -99,13 +99,19 @@ impl FewSteps {
 
     /// Of the steps that a rule judges; absent where they are many, or it judges none.
     pub(crate) fn of<'a>(summary: &'a Summary, rule: &Rule) -> Option<&'a Self> {
-        let mode = match rule.rests_on {
-            RestsOn::Steps | RestsOn::ReadSteps | RestsOn::Readings => summary.primary()?.mode,
-            RestsOn::Evaluation => Mode::Eval,
-            RestsOn::State => return None,
-        };
-        let few = summary.few_steps.iter().find(|few| few.mode == mode)?;
-        (rule.rests_on != RestsOn::Steps || summary.input.steps < MANY).then_some(few)
+        let of_mode = |mode| summary.few_steps.iter().find(|few| few.mode == mode);
+        match rule.rests_on {
+            RestsOn::Steps => Self::of_verdict(summary),
+            RestsOn::ReadSteps | RestsOn::Readings => of_mode(summary.primary()?.mode),
+            RestsOn::Evaluation => of_mode(Mode::Eval),
+            RestsOn::State => None,
+        }
+    }
+
+    /// Of the steps that the report's first sentence judges; absent where they are many.
+    pub(crate) fn of_verdict(summary: &Summary) -> Option<&Self> {
+        let mode = summary.primary()?.mode;
+        summary.few_steps.iter().find(|few| few.mode == mode).filter(|_| summary.input.steps < MANY)
     }
 
     /// Half of the interval of a finding's share, in parts of one: that of its phase or, where larger, its section; of what
@@ -136,22 +142,25 @@ impl FewSteps {
         Finding { severity: finding.severity.min(most), evidence, ..finding }
     }
 
-    /// `6 steps: shares ± 8 points`, of the least certain phase, or section where nothing has a phase.
+    /// Half of the interval of the least certain phase, or section where nothing has a phase, and whether that is only a bound;
+    /// absent of one step.
+    fn largest(&self) -> Option<(f64, bool)> {
+        let phases = self.by_phase.values().filter(|_| self.by_phase.len() > 1);
+        let known = phases.copied().reduce(f64::max).or_else(|| self.by_section.values().copied().reduce(f64::max));
+        (self.steps > 1).then(|| known.map_or_else(|| (bound(self.steps), true), |error| (error, false)))
+    }
+
+    /// Half of the 95 % interval of shares of the steps, at most, in parts of one; absent of one step.
+    pub(crate) fn share_error(&self) -> Option<f64> {
+        self.largest().map(|(error, _)| rounded(error, 4))
+    }
+
+    /// `6 steps: shares ± 8 points`.
     pub(crate) fn words(&self) -> String {
-        let phases = self.by_phase.iter().filter(|_| self.by_phase.len() > 1);
-        let of_phases = phases.map(|(_, error)| *error).reduce(f64::max);
-        let error = of_phases.or_else(|| self.by_section.values().copied().reduce(f64::max));
-        match (self.steps, error) {
-            (1, _) => "1 step: others may differ".into(),
-            (steps, error) => {
-                let (points, at_most) = match error {
-                    Some(error) => (100.0 * error, ""),
-                    None => (100.0 * bound(steps), " at most"),
-                };
-                let points = points.ceil().clamp(1.0, 100.0) as u64;
-                format!("{steps} steps: shares ± {}{at_most}", things(points, "point", "points"))
-            }
-        }
+        let Some((error, is_bound)) = self.largest() else { return "1 step: others may differ".into() };
+        let points = (100.0 * error).ceil().clamp(1.0, 100.0) as u64;
+        let at_most = if is_bound { " at most" } else { "" };
+        format!("{} steps: shares ± {}{at_most}", self.steps, things(points, "point", "points"))
     }
 }
 

@@ -63,6 +63,7 @@ fn a_severe_finding_is_certain_or_of_many_steps() {
 fn the_verdict_and_what_is_fine_say_how_sure_they_are() {
     let few = report(&steps(&[30, 40, 50, 40]));
     assert!(few.summary.verdict.ends_with(" 4 steps: shares ± 13 points."), "{}", few.summary.verdict);
+    assert_eq!(few.summary.share_error, Some(0.1299));
     let because = |report: &Report, rule| {
         let state = report.detailed_metrics.rules.iter().find(|state| state.rule == rule).unwrap();
         (state.state, state.because.clone().unwrap())
@@ -73,6 +74,7 @@ fn the_verdict_and_what_is_fine_say_how_sure_they_are() {
     assert!(state == "fine" && !said.contains("shares"), "{said}");
     let many = report(&steps(&[30, 40, 50, 40].repeat(5)));
     assert!(!many.summary.verdict.contains("points"), "{}", many.summary.verdict);
+    assert_eq!(many.summary.share_error, None);
     let (state, said) = because(&many, "input_bound");
     assert!(state == "fine" && !said.contains("points"), "{said}");
 }
