@@ -146,7 +146,8 @@ impl FewSteps {
     /// absent of one step.
     fn largest(&self) -> Option<(f64, bool)> {
         let phases = self.by_phase.values().filter(|_| self.by_phase.len() > 1);
-        let known = phases.copied().reduce(f64::max).or_else(|| self.by_section.values().copied().reduce(f64::max));
+        let known =
+            phases.copied().reduce(f64::max).or_else(|| self.by_section.values().copied().reduce(f64::max));
         (self.steps > 1).then(|| known.map_or_else(|| (bound(self.steps), true), |error| (error, false)))
     }
 

@@ -54,7 +54,7 @@ fn each_profile_with_steps_gets_a_verdict_and_how_sure_it_is() {
         assert_eq!((summary.steps, summary.input.verdict), (steps, input), "{path}: {}", summary.verdict);
         assert!(summary.verdict.contains(certainty), "{path}: {}", summary.verdict);
         let judged = report.detailed_metrics.rules.iter().filter(|rule| rule.state != "unknown").count();
-        assert!(judged >= 4, "{path}: {judged}");
+        assert!(judged >= 3, "{path}: {judged}");
         let severe = report.findings.iter().filter(|found| found.severity > 19.0);
         let rules: Vec<&str> = severe.map(|found| found.rule).collect();
         // TensorBoard's plugin finds the same: 33.4 % of steps that end with their last kernel are in the loader, and it says so
