@@ -15,6 +15,7 @@ use crate::memory::finish as memory;
 use crate::metrics::{Metrics, finish as metrics};
 use crate::run::{RunAcc, RunKey, coverage_finish as coverage, finish as run};
 use crate::sections::finish as sections;
+use crate::steps::uncertainty::FewSteps;
 use crate::steps::warmup_sections::finish as warmup_sections;
 use crate::steps::{finish as steps, series_finish as series, step_gaps};
 use crate::summary::{OtherRun, RunIdentity, Summary};
@@ -103,6 +104,7 @@ fn of_run(
         run: identity(key),
         limits: run::limits(run, &outside, is_cut),
         instances: run::instances(run, steps, primary, &outside),
+        few_steps: FewSteps::all(&context, &modes, &sections.rows),
         input: input::share(of_primary, &outside, &sections.rows, (&context.coverage, is_all)),
         between_steps: outside.rows(),
         not_between_steps_ns: outside.beyond(&sections.rows),

@@ -33,6 +33,7 @@ pub use crate::steps::series::{
 pub use crate::steps::summary::{
     ModeSummary, SlowStep, StepGap, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps,
 };
+pub use crate::steps::uncertainty::FewSteps;
 
 pub use crate::threads::summary::{
     ModeThreads, Processors, SectionThreads, StateLooks, StepUseRow, ThreadLine, ThreadShares,
@@ -67,6 +68,8 @@ pub struct Summary {
     pub instances: Vec<InstanceRow>,
     /// Steps by mode: train, eval, inference; modes without steps are left out.
     pub modes: Vec<ModeSummary>,
+    /// How sure shares are, by mode as `modes`: of those with few steps.
+    pub few_steps: Vec<FewSteps>,
     /// What goes into input; about [`Self::primary`].
     pub input: InputFigures,
     /// What driving threads did between steps, by phase of the outermost section; longest total first.

@@ -11,7 +11,8 @@ use stepscope_core::Phase;
 
 pub(crate) use pauses::{place, places, what_to_do};
 
-use crate::report::finding::{Evidence, Gain, TimeBase, rounded};
+use crate::report::finding::{Evidence, Gain, TimeBase, Verdict, rounded};
+use crate::report::units::percent;
 use crate::steps::judged::Steps;
 use crate::summary::{PhaseName, SectionRow, StepNumbers, Summary};
 
@@ -110,6 +111,23 @@ impl<'a> Between<'a> {
             .with("elapsed_ns", self.elapsed_ns)
             .with("steps", steps.count())
     }
+}
+
+/// Unknown, where time between steps of which nobody knows whether it is `what` could make this a finding; else nothing.
+pub(crate) fn untold(summary: &Summary, steps: &Steps<'_>, min_share: f64, what: &str) -> Option<Verdict> {
+    let is_unknown = summary.instances.iter().any(|row| row.steps_overlap);
+    if is_unknown || read_of(summary, steps).is_some() {
+        return None;
+    }
+    let between = Between::of(summary, steps);
+    let share = between.share(between.unnamed_ns.saturating_add(between.unrecorded_ns));
+    (share >= min_share).then(|| {
+        Verdict::unknown(format!(
+            "{} of {} passes between steps in no phase: what of that is {what} is not known",
+            percent(share),
+            TimeBase::TrainingTime.looked_at(between.elapsed_ns)
+        ))
+    })
 }
 
 /// The section that no other rule judges, in no step, that takes longest between steps, where that is at least half of

@@ -148,10 +148,9 @@ fn quiet(report: &Report) -> Vec<Others<'_>> {
     let mut groups: Vec<Others<'_>> = Vec::new();
     for rule in &report.detailed_metrics.rules {
         let Some(because) = rule.because.as_deref() else { continue };
-        let state = if rule.state == "fine" { "fine" } else { "unknown" };
-        match groups.iter_mut().find(|group| group.state == state && group.because == because) {
+        match groups.iter_mut().find(|group| group.state == rule.state && group.because == because) {
             Some(group) => group.rules.push(rule.rule),
-            None => groups.push(Others { rules: vec![rule.rule], state, because }),
+            None => groups.push(Others { rules: vec![rule.rule], state: rule.state, because }),
         }
     }
     groups

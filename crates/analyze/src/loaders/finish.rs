@@ -42,6 +42,7 @@ pub(crate) fn share(
             in_steps_ns: saturate(in_steps_ns),
             between_ns: saturate(between_ns),
             steps_ns: mode.steady_ns,
+            unknown_ns: mode.of_all_steps(mode.unattributed_ns),
             steps: mode.steady.count,
             ..InputFigures::default()
         },
@@ -56,6 +57,7 @@ fn by_sums(sums: &AggregateView<'_>, mode: Mode) -> InputFigures {
         in_steps_ns: sums.inside_ns(PhaseName::is_input),
         between_ns: sums.between_ns(mode, PhaseName::is_input),
         steps_ns: sums.steps_ns,
+        unknown_ns: sums.steps_ns.saturating_sub(sums.inside_ns(|_| true)),
         steps: sums.steps,
         ..InputFigures::default()
     };

@@ -34,8 +34,6 @@ thresholds! {
     slot_wait_share: f64 = 0.1;
     /// Finished batches in the queue (median) from which loaders are ahead, if the step usually waits all the same.
     ready_batches: u64 = 2;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 impl Thresholds {

@@ -24,8 +24,17 @@ pub struct InputFigures {
     pub between_ns: u64,
     /// Time of the steps.
     pub steps_ns: u64,
+    /// Of that, what no phase covers: whether it is input is not known.
+    pub unknown_ns: u64,
     /// Number of steps it rests on.
     pub steps: u64,
+}
+
+impl InputFigures {
+    /// Share of the time of steps and the input between them that no phase covers.
+    pub(crate) fn unknown_share(&self) -> f64 {
+        self.unknown_ns as f64 / self.steps_ns.saturating_add(self.between_ns).max(1) as f64
+    }
 }
 
 /// What driving threads did between steps: outermost sections of one phase that are no steps, and of each what lies in no

@@ -17,7 +17,7 @@ pub enum InputVerdict {
     /// Too little is known to say.
     #[default]
     Unknown,
-    /// Less than `moderate_share`.
+    /// Less than `moderate_share`, and with all time in no phase less than `high_share`.
     No,
     /// From `moderate_share` on.
     Moderate,
@@ -53,10 +53,10 @@ pub struct InputShare {
     pub between_ns: u64,
     /// Time of the steps.
     pub steps_ns: u64,
+    /// As [`InputFigures::unknown_ns`].
+    pub unknown_ns: u64,
     /// Number of steps it rests on.
     pub steps: u64,
-    /// Number of steps that a verdict needs.
-    pub min_steps: u64,
 }
 
 impl InputShare {
@@ -64,40 +64,27 @@ impl InputShare {
     #[must_use]
     pub fn of(figures: InputFigures, thresholds: &Thresholds) -> Self {
         let verdict = match figures.share {
-            Some(share) if figures.steps >= thresholds.min_steps => {
+            Some(share) if figures.steps > 0 => {
                 if share >= thresholds.high_share {
                     InputVerdict::High
                 } else if share >= thresholds.moderate_share {
                     InputVerdict::Moderate
+                } else if share + figures.unknown_share() >= thresholds.high_share {
+                    InputVerdict::Unknown
                 } else {
                     InputVerdict::No
                 }
             }
             _ => InputVerdict::Unknown,
         };
-        let InputFigures { source, share, in_steps_ns, between_ns, steps_ns, steps } = figures;
-        let min_steps = thresholds.min_steps;
-        Self { verdict, source, share, in_steps_ns, between_ns, steps_ns, steps, min_steps }
+        let InputFigures { source, share, in_steps_ns, between_ns, steps_ns, unknown_ns, steps } = figures;
+        Self { verdict, source, share, in_steps_ns, between_ns, steps_ns, unknown_ns, steps }
     }
 }
 
 /// Why the input could not be judged.
-pub(crate) fn unjudged(summary: &Summary, mode: &ModeSummary, thresholds: &Thresholds) -> String {
+pub(crate) fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
     let input = &summary.input;
-    if input.steps < thresholds.min_steps {
-        let read = coverage::read(&summary.coverage).map_or_else(String::new, |read| format!("; {read}"));
-        // What is seen so far is no verdict, and still the first thing to look at.
-        let so_far = input
-            .share
-            .filter(|share| *share >= thresholds.moderate_share)
-            .map(|share| format!(" So far {} of their time is input.", percent(share)));
-        return format!(
-            "Too few steps to judge: {} after warm-up, {} are needed{read}.{}",
-            input.steps,
-            thresholds.min_steps,
-            so_far.unwrap_or_default()
-        );
-    }
     if mode.whole.steps == 0 && input.source == FigureSource::Spans {
         return format!(
             "The steps {}, so it cannot be said what they wait for: {}.",
@@ -109,6 +96,13 @@ pub(crate) fn unjudged(summary: &Summary, mode: &ModeSummary, thresholds: &Thres
         return "No section names a phase, so it cannot be said what the steps wait for: give sections a phase, or a name \
                 that implies one, such as `data_wait`."
             .into();
+    }
+    if input.share.is_some() {
+        return format!(
+            "Only {} of the step time is explained, {} is known to be input; the rest has no phase.",
+            percent(1.0 - input.unknown_share()),
+            percent(input.share.unwrap_or(0.0))
+        );
     }
     "The steps take no time: nothing to judge.".into()
 }
@@ -128,7 +122,7 @@ pub(crate) fn goes_into(summary: &Summary) -> String {
         ),
     ];
     let share = percent(summary.input.share.unwrap_or(0.0));
-    let Ok(steps) = Steps::of(summary, 1) else { return format!("{share} of the time is input") };
+    let Ok(steps) = Steps::of(summary) else { return format!("{share} of the time is input") };
     let (of, by) = (steps.base().as_str(), steps.by());
     let costs = KINDS.map(|(phases, verb, noun)| (steps.exposed_ns(phases), verb, noun));
     let all = costs.iter().fold(0, |sum: u64, &(ns, ..)| sum.saturating_add(ns));

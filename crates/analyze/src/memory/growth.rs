@@ -32,7 +32,8 @@ impl Growth {
         } else {
             thresholds.min_steps
         };
-        let steps = Steps::read(summary, needed)?;
+        let steps = Steps::read(summary)?;
+        steps.at_least(needed)?;
         let memory = &summary.memory;
         if memory.live.is_none() && memory.rss.is_none() {
             return Err(Verdict::unknown(

@@ -1,7 +1,7 @@
 //! What rules ask of the figures: whether there are any, when they were beyond a limit, and what steps took then.
 
 use crate::report::finding::{Evidence, Verdict, rounded};
-use crate::report::units::{duration, listed, percent};
+use crate::report::units::{count, duration, listed, percent, things};
 use crate::summary::{FigureRow, GpuFigures, HostFigures, MetricsSummary, NotJoined, Summary};
 
 /// How to get what a rule needs.
@@ -39,6 +39,16 @@ pub(crate) fn words(because: &NotJoined) -> String {
 /// What a rule says where no machine has a figure.
 pub(crate) fn absent(what: &str) -> Verdict {
     Verdict::unknown(format!("nobody measured {what}: {HOW}"))
+}
+
+/// What a rule says where figures of a machine stay within its limit: fine, if most steps were measured.
+pub(crate) fn within<T>(host: &HostFigures, because: &str) -> Result<T, Verdict> {
+    let (measured, all) = (count(host.steps_measured), things(host.steps, "step", "steps"));
+    Err(if host.steps_measured.saturating_mul(2) < host.steps {
+        Verdict::unknown(format!("only {measured} of {all} were measured; in these {because}"))
+    } else {
+        Verdict::fine(format!("{because}; measured in {measured} of {all}"))
+    })
 }
 
 /// What rules on GPUs say where no GPU has a figure.
@@ -127,6 +137,8 @@ impl Beyond {
     pub(crate) fn time_words(&self) -> String {
         if self.is_timed {
             format!("for {} of the time", percent(self.time_share))
+        } else if self.time_share <= 0.0 {
+            "at no time".into()
         } else {
             "at times".into()
         }
@@ -155,6 +167,14 @@ pub(crate) fn on(summary: &Summary, host: &HostFigures) -> String {
     let is_one = summary.metrics.hosts.len() < 2;
     let name = host.name.as_deref().filter(|_| !is_one);
     name.map_or_else(String::new, |name| format!(" on {name}"))
+}
+
+/// The machine of a GPU.
+///
+/// # Errors
+/// With the verdict to give where it is not known.
+pub(crate) fn host_of<'a>(hosts: &'a [HostFigures], gpu: &GpuFigures) -> Result<&'a HostFigures, Verdict> {
+    hosts.get(gpu.host).ok_or_else(no_gpu)
 }
 
 /// A GPU by its name, with its machine where a run has several.

@@ -50,21 +50,19 @@ impl<'a> PhaseWait<'a> {
         phase: Phase,
         what: &str,
         min_share: f64,
-        min_steps: u64,
     ) -> Result<Self, Verdict> {
-        let wait = Self::of(Steps::of(summary, min_steps).and_then(Steps::with_phases)?, phase);
+        let wait = Self::of(Steps::of(summary).and_then(Steps::with_phases)?, phase);
         if wait.exposed_ns > 0 && wait.share >= min_share {
             return Ok(wait);
         }
-        let (of, by) = (wait.base().as_str(), wait.steps.by());
-        let because = match wait.exposed_ns {
-            0 => format!(
-                "no section of the training thread has the phase `{phase}`{by}",
-                phase = phase.as_str()
-            ),
-            _ => format!("{} of {of} goes into {what}{by}", percent(wait.share)),
-        };
-        Err(wait.steps.little(wait.share, min_share, what, because))
+        Err(wait.little(what, min_share))
+    }
+
+    /// What is said where `what` takes less than `min_share`.
+    pub(crate) fn little(&self, what: &str, min_share: f64) -> Verdict {
+        let (share, of) = (percent(self.share), self.base().looked_at(self.total_ns));
+        let because = format!("{share} of {of} goes into {what}{}", self.steps.by());
+        self.steps.little(self.share, min_share, &because)
     }
 
     /// What it brings at most where nobody waited; absent where steps have no duration.

@@ -6,11 +6,13 @@ use stepscope_core::attr;
 
 use super::Absent;
 use crate::report::finding::Verdict;
-use crate::report::units::things;
+use crate::report::units::{count, things};
 use crate::summary::{InstanceRow, ModeSummary, Summary};
 
 /// So many steps say as much as one that is independent of the others.
 const ALIKE: f64 = 20.0;
+/// Steps of a rank that tell how they vary.
+const LEAST: u64 = 3;
 /// Standard error of the median of a normal distribution, in median absolute deviations of one value.
 const ERROR_OF_MEDIAN: f64 = 1.2533 * 1.4826;
 
@@ -29,13 +31,19 @@ impl<'a> Rank<'a> {
     /// All that do steps together, the slowest first.
     ///
     /// # Errors
-    /// With the verdict to give where there are no such ranks, or where one has fewer than `min_steps`.
-    pub(crate) fn all(summary: &'a Summary, min_steps: u64) -> Result<Vec<Self>, Verdict> {
+    /// With the verdict to give where there are no such ranks, or where one has too few steps to tell how they vary.
+    pub(crate) fn all(summary: &'a Summary) -> Result<Vec<Self>, Verdict> {
         let rows: Vec<&InstanceRow> = summary.instances.iter().filter(|row| row.steps.count > 0).collect();
         if rows.len() < 2 {
             return Err(match Absent::of(summary) {
                 Some(absent) => Verdict::unknown(absent.words()),
-                None => Verdict::fine("one process does the steps"),
+                None if !summary.state.is_ours && summary.state.world_size.is_none() => {
+                    Verdict::unknown("one process was read: whether the run has others is not known")
+                }
+                None => Verdict::fine(format!(
+                    "one process does the steps, all {}",
+                    count(rows.iter().map(|row| row.steps.count).sum())
+                )),
             });
         }
         let Some(mut ranks) = rows.iter().map(|row| Rank::of(row)).collect::<Option<Vec<Rank<'_>>>>() else {
@@ -50,16 +58,17 @@ impl<'a> Rank<'a> {
                 "several processes are of the same rank: which of them did steps together is not known",
             ));
         }
-        if let Some(few) = ranks.iter().find(|rank| rank.row.steps.count < min_steps) {
+        if let Some(few) = ranks.iter().find(|rank| rank.row.steps.count < LEAST) {
             return Err(Verdict::unknown(format!(
-                "rank {} has {} after warm-up: too few to judge; record at least {}",
+                "rank {} has {} after warm-up: how its steps vary needs at least {LEAST}",
                 few.rank,
                 things(few.row.steps.count, "step", "steps"),
-                min_steps
             )));
         }
         if summary.primary().is_some_and(ModeSummary::are_steps_apart) {
-            return Err(Verdict::fine("ranks do steps of their own, so that none waits for another"));
+            return Err(Verdict::unknown(
+                "ranks do steps of other numbers than each other, which do not compare",
+            ));
         }
         ranks.sort_by_key(|rank| (std::cmp::Reverse(rank.works_ns), rank.rank));
         Ok(ranks)
@@ -71,13 +80,16 @@ impl<'a> Rank<'a> {
         let works = if row.work_time.count > 0 { &row.work_time } else { &row.steps };
         let (works_ns, mad_ns) = works.p50.zip(works.mad.or_else(|| works.mad_is_below()))?;
         let independent = (works.count as f64 / ALIKE).max(1.0);
+        // Of few steps the median deviation may be small by chance.
+        let range_ns = works.max.zip(works.min).map_or(0, |(max, min)| max.saturating_sub(min));
+        let scatter_ns = if independent > 1.0 { mad_ns } else { mad_ns.max(range_ns / 2) };
         Some(Self {
             rank: row.resource.rank?,
             row,
             p50_ns: row.steps.p50?,
             works_ns,
             long_ns: works.p90,
-            error_ns: ERROR_OF_MEDIAN * mad_ns as f64 / independent.sqrt(),
+            error_ns: ERROR_OF_MEDIAN * scatter_ns as f64 / independent.sqrt(),
         })
     }
 }

@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use stepscope_model::{IssueKind, ReadIssue};
 
 use super::{
-    Details, Dropped, Exported, Finding, FindingRow, Losses, Memory, Overview, Reading, Report, RuleState,
-    Run, SCHEMA_VERSION, Tool, Verdict, verdict,
+    Details, Dropped, Exported, Finding, FindingRow, FindingType, Losses, Memory, Overview, Reading, Report,
+    RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
 use crate::loaders::InputShare;
 use crate::memory;
 use crate::ranks::Ranks;
-use crate::rules::{self, Config, RULES, Rule, Same};
+use crate::rules::{self, Config, RULES, RestsOn, Rule, Same};
 use crate::steps::judged::Steps;
-use crate::summary::Summary;
+use crate::summary::{FewSteps, Summary};
 
 /// The report on a run.
 #[must_use]
@@ -30,15 +30,21 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         } else {
             (rule.check)(summary, config)
         };
+        let few = FewSteps::of(summary, rule);
         let state = verdict.state();
         let (found, because) = match verdict {
             Verdict::Found(found) => (found, None),
-            Verdict::Fine { because } | Verdict::Unknown { because } => (Vec::new(), Some(because)),
+            Verdict::Fine { because } => (Vec::new(), Some(qualified(because, rule, few))),
+            Verdict::Unknown { because } => (Vec::new(), Some(because)),
         };
         notes.push((rule.notes)(summary, config, &found));
         let among = |finding| match &ranks {
             Some(ranks) => ranks.among(rule, finding),
             None => finding,
+        };
+        let among = |finding| match few {
+            Some(few) => few.qualify(among(finding), rule.kind),
+            None => among(finding),
         };
         findings.extend(found.into_iter().map(|finding| row(rule, among(finding))));
         states.push(RuleState { rule: rule.id, state, because });
@@ -70,6 +76,16 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         comparison: None,
         threads: summary.threads.clone(),
         detailed_metrics: details(summary, states),
+    }
+}
+
+/// Why a rule is fine, with how sure that is.
+fn qualified(because: String, rule: &Rule, few: Option<&FewSteps>) -> String {
+    // How steps vary is no share of each.
+    let is_share = rule.kind != FindingType::Variability && because.contains(" %");
+    match few.filter(|_| is_share && rule.rests_on != RestsOn::Readings) {
+        Some(few) => format!("{because} ({})", few.words()),
+        None => because,
     }
 }
 
@@ -128,7 +144,7 @@ fn said_once(findings: &mut Vec<FindingRow>, states: &mut [RuleState]) {
             && !findings.iter().any(|finding| finding.rule == state.rule)
         {
             let because = format!("what it finds is said by `{}`", cause.id);
-            (state.state, state.because) = (Verdict::fine("").state(), Some(because));
+            (state.state, state.because) = (Verdict::Found(Vec::new()).state(), Some(because));
         }
     }
 }
@@ -225,6 +241,7 @@ fn overview(summary: &Summary, config: &Config, findings: &[FindingRow], issues:
         input: InputShare::of(summary.input, &config.input_bound),
         mode: mode.map(|mode| mode.mode.as_str()),
         steps: mode.map_or(0, |mode| mode.steady.count),
+        share_error: FewSteps::of_verdict(summary).and_then(FewSteps::share_error),
         warmup_steps: mode.map_or(0, |mode| mode.warmup.steps),
         step_time: mode.map(|mode| mode.steady),
         throughput: mode.map(|mode| mode.throughput).unwrap_or_default(),
@@ -232,7 +249,7 @@ fn overview(summary: &Summary, config: &Config, findings: &[FindingRow], issues:
         whole: mode.map(|mode| mode.whole).unwrap_or_default(),
         phases: mode.map(|mode| mode.phases.clone()).unwrap_or_default(),
         unattributed_ns: mode.map_or(0, |mode| mode.unattributed_ns),
-        phase_sums: Steps::of(summary, 1)
+        phase_sums: Steps::of(summary)
             .ok()
             .and_then(|steps| steps.sums)
             .map(|sums| sums.phases())

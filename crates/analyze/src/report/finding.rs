@@ -5,7 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::units::percent;
+use super::units::{duration, percent};
 use crate::summary::SectionRow;
 
 /// What a finding is about.
@@ -160,6 +160,16 @@ impl TimeBase {
             Self::StepsAndInput => "the time of steps and the input between them",
             Self::TrainingTime => "the training time",
         }
+    }
+
+    /// How much of it was looked at: `3.20 s of steps`.
+    pub(crate) fn looked_at(self, ns: u64) -> String {
+        let what = match self {
+            Self::StepTime => "steps",
+            Self::StepsAndInput => "steps and the input between them",
+            Self::TrainingTime => "training",
+        };
+        format!("{} of {what}", duration(ns))
     }
 }
 

@@ -272,6 +272,9 @@ pub struct Overview {
     pub mode: Option<&'static str>,
     /// Steps after warm-up.
     pub steps: u64,
+    /// Half of the 95 % confidence interval of shares of these steps, that of the least certain phase; null from 20 steps on, and of
+    /// one step, which says nothing of others.
+    pub share_error: Option<f64>,
     /// Steps left out as warm-up.
     pub warmup_steps: u64,
     /// Duration of the steps after warm-up; null without steps.

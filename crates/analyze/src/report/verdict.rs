@@ -9,7 +9,7 @@ use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
 use crate::run::recorder::Recorder;
 use crate::sections::dominant;
 use crate::steps::judged::Steps;
-use crate::summary::{ModeSummary, PhaseName, Summary};
+use crate::summary::{FewSteps, ModeSummary, PhaseName, Summary};
 
 /// Severity from which a finding stands in the sentence.
 const NOTABLE: f64 = 10.0;
@@ -30,7 +30,8 @@ pub(super) fn sentence(
     if !summary.found {
         return "Nothing to report: the input holds no run.".into();
     }
-    format!("{}{}{}", judgement(summary, thresholds, findings), dominant(summary, findings), doubt(issues))
+    let judgement = judgement(summary, thresholds, findings);
+    format!("{judgement}{}{}{}", dominant(summary, findings), certainty(summary), doubt(issues))
 }
 
 /// The section that is most of a step, where no finding is about half of it or about that section.
@@ -42,6 +43,11 @@ fn dominant(summary: &Summary, findings: &[FindingRow]) -> String {
             && summary.input.share.is_none_or(|share| 100.0 * share < EXPLAINS)
     });
     told.map_or_else(String::new, |(_, words)| format!(" {words}."))
+}
+
+/// How sure it is, of few steps.
+fn certainty(summary: &Summary) -> String {
+    FewSteps::of_verdict(summary).map_or_else(String::new, |few| format!(" {}.", few.words()))
 }
 
 /// That figures may be wrong, where what was read may be.
@@ -80,7 +86,7 @@ fn judgement(summary: &Summary, thresholds: &Thresholds, findings: &[FindingRow]
         };
     }
     if input.verdict == InputVerdict::Unknown {
-        let unjudged = unjudged(summary, mode, thresholds);
+        let unjudged = unjudged(summary, mode);
         // Losses are why nothing can be said, and stand in that sentence.
         return match worst.filter(|found| found.r#type != FindingType::Recording) {
             Some(found) => format!("{}; {}", clause(found), lower(&unjudged)),
@@ -90,7 +96,7 @@ fn judgement(summary: &Summary, thresholds: &Thresholds, findings: &[FindingRow]
     match worst {
         Some(found) => found.title.clone(),
         None => {
-            let steps = Steps::of(summary, 1);
+            let steps = Steps::of(summary);
             let (of, by) = steps.map_or(("the time", ""), |steps| (steps.base().as_str(), steps.by()));
             let share = percent(input.share.unwrap_or(0.0));
             format!("Not input bound: {share} of {of} is input{by}{}.", rest(summary, mode))
@@ -115,7 +121,7 @@ fn lower(sentence: &str) -> String {
 
 /// `; forward 48 %, backward 41 %`.
 fn rest(summary: &Summary, mode: &ModeSummary) -> String {
-    let sums = Steps::of(summary, 1).ok().and_then(|steps| steps.sums).map(|sums| sums.phases());
+    let sums = Steps::of(summary).ok().and_then(|steps| steps.sums).map(|sums| sums.phases());
     let rows: Vec<(PhaseName, f64)> = match sums {
         Some(rows) => rows.into_iter().filter_map(|row| Some((row.phase?, row.share))).collect(),
         None => mode.phases.iter().map(|row| (row.phase.clone(), row.exposed_share)).collect(),
@@ -126,7 +132,7 @@ fn rest(summary: &Summary, mode: &ModeSummary) -> String {
         .take(PHASES_NAMED)
         .map(|(phase, share)| format!("{phase} {}", percent(*share)))
         .collect();
-    let unnamed = Steps::of(summary, 1).map_or(0.0, |steps| steps.unnamed_share());
+    let unnamed = Steps::of(summary).map_or(0.0, |steps| steps.unnamed_share());
     if unnamed >= UNNAMED_NAMED {
         shown.push(format!("in no phase {}", percent(unnamed)));
     }

@@ -4,7 +4,7 @@ use stepscope_core::Mode;
 
 use super::{Config, Judged, Rule, Steps, fine, unknown};
 use crate::between_steps::{Between, apart, place, places, read_of, what_to_do};
-use crate::report::finding::{Finding, FindingType};
+use crate::report::finding::{Finding, FindingType, TimeBase};
 use crate::report::names;
 use crate::report::units::{count, duration, percent, things};
 use crate::steps::run_queue_delay::MOST_OF_CHANCE;
@@ -20,13 +20,11 @@ pub(super) const RULE: Rule = Rule {
 thresholds! {
     /// Share of the time from the first step to the last one from which time between steps is a finding.
     min_share: f64 = 0.05;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.between_steps;
-    let steps = Steps::read(summary, thresholds.min_steps)?;
+    let steps = Steps::read(summary)?;
     if let Some((read, all)) = read_of(summary, &steps) {
         return unknown(format!(
             "{} of {} were read: what is between them may be the others",
@@ -59,18 +57,17 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     }
     let rest_ns = between.unnamed_ns.saturating_add(between.unrecorded_ns);
     let rest = percent(between.share(rest_ns));
+    let elapsed = TimeBase::TrainingTime.looked_at(between.elapsed_ns);
     if is_much(between.unrecorded_ns) {
         return unknown(format!(
             "{rest} of the time passes between steps, and sections were lost: they may have been there"
         ));
     }
-    fine(match rest_ns {
-        0 if between.outside_ns == 0 => "no time between steps is without a phase".into(),
-        _ if between.has_phases => {
-            format!("{rest} of the time passes between steps in what no other rule judges")
-        }
-        _ => format!("{rest} of the time passes between steps in no phase"),
-    })
+    let what = if between.has_phases { "what no other rule judges" } else { "no phase" };
+    fine(format!(
+        "{rest} of {elapsed} passes between steps in {what}; limit {}",
+        percent(thresholds.min_share)
+    ))
 }
 
 fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {

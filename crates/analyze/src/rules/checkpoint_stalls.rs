@@ -2,38 +2,34 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Judged, Rule, Steps, no_duration};
+use super::{Config, Judged, RestsOn, Rule, Steps, no_duration};
+use crate::between_steps::untold;
 use crate::phases::waits::PhaseWait;
 use crate::report::finding::{Evidence, Finding, FindingType, TimeBase, rounded};
 use crate::report::units::{duration, percent, things};
 use crate::sections::tail::is_inside;
 use crate::summary::{PhaseName, SectionRow, Stats, Summary};
 
-pub(super) const RULE: Rule =
-    Rule { may_hold_up_ranks: true, ..Rule::new("Checkpoint stalls", FindingType::Io) };
+pub(super) const RULE: Rule = Rule {
+    may_hold_up_ranks: true,
+    rests_on: RestsOn::ReadSteps,
+    ..Rule::new("Checkpoint stalls", FindingType::Io)
+};
 
 thresholds! {
     /// Share of the training time (steps, and input and checkpoints between them) from which checkpoints are a finding.
     min_share: f64 = 0.05;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.checkpoint_stalls;
-    let steps = Steps::read(summary, thresholds.min_steps);
+    let steps = Steps::read(summary);
     let steps = steps.and_then(Steps::with_phases)?;
     let wait = PhaseWait::of(steps, Phase::Checkpoint);
     let PhaseWait { exposed_ns, between_ns, share, section, .. } = wait;
-    if exposed_ns == 0 {
-        let because = "no section of the training thread has the phase `checkpoint`".into();
-        return Err(wait.steps.little(0.0, thresholds.min_share, "checkpoints", because));
-    }
     if share < thresholds.min_share {
-        let read =
-            summary.coverage.partly_read().map_or("", |_| ", as far as steps and checkpoints were read");
-        let because = format!("{} of the training time goes into checkpoints{read}", percent(share));
-        return Err(wait.steps.little(share, thresholds.min_share, "checkpoints", because));
+        return untold(summary, &wait.steps, thresholds.min_share, "checkpoints")
+            .map_or_else(|| Err(wait.little("checkpoints", thresholds.min_share)), Err);
     }
     let gain = wait.gain().ok_or_else(no_duration)?;
     let (gain, steps) = (gain.of(TimeBase::TrainingTime), &wait.steps);

@@ -17,16 +17,13 @@ thresholds! {
     min_share: f64 = 0.10;
     /// Calls a step from which joining messages is advised.
     many_calls: u64 = 16;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 const WHAT: &str = "communication that nothing hides";
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.communication_waits;
-    let wait =
-        PhaseWait::judged(summary, Phase::Communication, WHAT, thresholds.min_share, thresholds.min_steps)?;
+    let wait = PhaseWait::judged(summary, Phase::Communication, WHAT, thresholds.min_share)?;
     let late = Late::of(summary);
     let for_batches_ns = loader_bound::others_ns(summary, config);
     let advice = if for_batches_ns.is_some() {

@@ -1,7 +1,7 @@
 //! Rule `cpu_saturated`: all processors of a machine busy while steps run.
 
-use super::{Config, Judged, Rule, Same, ToldBy, fine};
-use crate::metrics::judged::{absent, hosts, on, worst};
+use super::{Config, Judged, RestsOn, Rule, Same, ToldBy};
+use crate::metrics::judged::{absent, hosts, on, within, worst};
 use crate::report::finding::{Finding, FindingType, rounded};
 use crate::report::units::percent;
 use crate::summary::Summary;
@@ -9,6 +9,7 @@ use crate::summary::Summary;
 pub(super) const RULE: Rule = Rule {
     // What threads waited for a processor says what it cost.
     yields_to: &[ToldBy { rule: "cpu_contention", same: Same::Phase }],
+    rests_on: RestsOn::Readings,
     ..Rule::new("Processors saturated", FindingType::Compute)
 };
 
@@ -30,7 +31,14 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     };
     let most = row.max.unwrap_or(0.0);
     if when.time_share < thresholds.min_time_share {
-        return fine(format!("processors were busy for at most {} of their time", percent(most)));
+        let because = format!(
+            "processors were busy for at most {}, above {} {} (limit {})",
+            percent(most),
+            percent(thresholds.max_busy_share),
+            when.time_words(),
+            percent(thresholds.min_time_share)
+        );
+        return within(host, &because);
     }
     let pressure = host.figure("cpu_pressure_share").and_then(|row| row.max);
     let short = pressure.map_or_else(String::new, |share| {

@@ -22,13 +22,11 @@ thresholds! {
     max_waiting_share: f64 = 0.03;
     /// Severity of a finding: it costs memory, and no time.
     severity: f64 = 3.0;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.deep_prefetch;
-    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
+    let steps = Steps::of(summary).and_then(Steps::with_phases)?;
     let queues = Queue::all(summary, &steps);
     let Some(deepest) = queues.first() else {
         let how = match Recorder::of(summary) {
@@ -72,7 +70,8 @@ impl Queue<'_> {
             None => String::new(),
         };
         format!(
-            "{depth}{of} {are} ready when one is taken, and steps wait{them} for {} of their time{needed}",
+            "{depth}{of} {are} ready when one is taken (limit {}), and steps wait{them} for {} of their time{needed}",
+            count(self.enough(thresholds)),
             percent(self.waiting)
         )
     }

@@ -1,12 +1,13 @@
 //! Rule `disk_full`: a file system that is nearly full.
 
-use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{absent, hosts, on};
+use super::{Config, Judged, RestsOn, Rule};
+use crate::metrics::judged::{absent, hosts, on, within};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded, severity};
 use crate::report::units::percent;
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule::new("Disk nearly full", FindingType::Io);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::State, ..Rule::new("Disk nearly full", FindingType::Io) };
 
 thresholds! {
     /// Share of a file system in use from which it is a finding.
@@ -28,7 +29,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     };
     let mount = row.about.as_deref().unwrap_or_default();
     if share <= thresholds.max_used_share {
-        return fine(format!("the fullest file system, `{mount}`, was at {}", percent(share)));
+        let limit = percent(thresholds.max_used_share);
+        let because =
+            format!("the fullest file system, `{mount}`, was at {} (limit {limit})", percent(share));
+        return within(host, &because);
     }
     let part = (share - thresholds.max_used_share) / (1.0 - thresholds.max_used_share).max(f64::MIN_POSITIVE);
     let (least, largest) = (thresholds.min_severity, thresholds.max_severity);

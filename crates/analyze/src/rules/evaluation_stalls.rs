@@ -2,19 +2,19 @@
 
 use stepscope_core::{Mode, Phase};
 
-use super::{Config, Judged, Rule, Steps, TOLD, fine, no_duration, unknown};
+use super::{Config, Judged, RestsOn, Rule, Steps, TOLD, fine, no_duration, unknown};
+use crate::between_steps::untold;
 use crate::ranks::Evaluating;
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, rounded};
 use crate::report::units::{duration, listed, percent, things};
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule::new("Evaluation stalls", FindingType::Io);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::Evaluation, ..Rule::new("Evaluation stalls", FindingType::Io) };
 
 thresholds! {
     /// Share of the training time (training steps, input between them, evaluation steps) from which it is a finding.
     min_share: f64 = 0.05;
-    /// Evaluation steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 /// What evaluation need not do itself, or not each time.
@@ -29,9 +29,9 @@ const STALLS: &[Phase] = &[
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.evaluation_stalls;
-    let training = Steps::read(summary, 1)?;
+    let training = Steps::read(summary)?;
     if training.mode.mode == Mode::Eval {
-        return fine("all steps are evaluation, which the other rules judge");
+        return unknown("all steps are evaluation: the other rules judge them");
     }
     let Some(evaluation) = Steps::beside(summary, Mode::Eval) else {
         return without_steps(summary, &training, thresholds);
@@ -43,14 +43,17 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let share = |ns: u64| ns as f64 / total_ns.max(1) as f64;
     let whole = percent(share(whole_ns));
     if share(whole_ns) < thresholds.min_share {
-        return fine(format!("{whole} of the training time{of} is evaluation steps"));
+        let limit = percent(thresholds.min_share);
+        return fine(format!("{whole} of {}{of} is evaluation steps; limit {limit}", looked_at(total_ns)));
     }
-    let steps = evaluation.at_least(thresholds.min_steps).and_then(|()| evaluation.with_phases())?;
+    let steps = evaluation.with_phases()?;
     let stalled_ns = steps.inside_ns(STALLS).saturating_add(between_ns);
     if share(stalled_ns) < thresholds.min_share {
         return fine(format!(
-            "{whole} of the training time{of} is evaluation steps, {} goes into their input, reading and writing",
-            percent(share(stalled_ns))
+            "{whole} of {}{of} is evaluation steps, {} goes into their input, reading and writing; limit {}",
+            looked_at(total_ns),
+            percent(share(stalled_ns)),
+            percent(thresholds.min_share)
         ));
     }
     let per_step = |ns: u64| ns / those.steps.max(1);
@@ -92,6 +95,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     }])
 }
 
+fn looked_at(ns: u64) -> String {
+    TimeBase::TrainingTime.looked_at(ns)
+}
+
 /// Where no steps are evaluation: what sections between the steps are is told, and no more.
 fn without_steps(summary: &Summary, training: &Steps<'_>, thresholds: &Thresholds) -> Judged {
     let rows = summary.between_steps.iter();
@@ -99,7 +106,18 @@ fn without_steps(summary: &Summary, training: &Steps<'_>, thresholds: &Threshold
     let section_ns = evaluates.fold(0u64, |sum, row| sum.saturating_add(row.stats.total));
     let share = section_ns as f64 / training.total_ns().saturating_add(section_ns).max(1) as f64;
     if share < thresholds.min_share {
-        return fine("no steps are evaluation");
+        return match untold(summary, training, thresholds.min_share, "evaluation") {
+            Some(verdict) => Err(verdict),
+            None => Err(training.little(
+                share,
+                thresholds.min_share,
+                &format!(
+                    "no steps are evaluation, {} of {} is sections of it between them",
+                    percent(share),
+                    looked_at(training.total_ns().saturating_add(section_ns))
+                ),
+            )),
+        };
     }
     unknown(format!(
         "{} of the training time is evaluation between the steps, {} of it, and what it waits for is not known: make each of its \

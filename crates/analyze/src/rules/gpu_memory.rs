@@ -1,12 +1,13 @@
 //! Rule `gpu_memory`: GPUs whose memory is nearly used up.
 
-use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{hosts, named, no_gpu};
+use super::{Config, Judged, RestsOn, Rule};
+use crate::metrics::judged::{host_of, hosts, named, no_gpu, within};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded, severity};
 use crate::report::units::{bytes, percent};
 use crate::summary::{GpuFigures, Summary};
 
-pub(super) const RULE: Rule = Rule::new("GPU memory nearly full", FindingType::Memory);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::State, ..Rule::new("GPU memory nearly full", FindingType::Memory) };
 
 thresholds! {
     /// Share of a GPU's memory in use from which it is a finding.
@@ -19,7 +20,7 @@ thresholds! {
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.gpu_memory;
-    hosts(summary)?;
+    let hosts = hosts(summary)?;
     let most = |gpu: &GpuFigures| gpu.figure("memory_used_share").and_then(|row| row.max);
     let known = summary.metrics.gpus.iter().filter_map(|gpu| Some((gpu, most(gpu)?)));
     let Some((gpu, share)) = known.max_by(|a, b| a.1.total_cmp(&b.1)) else {
@@ -28,7 +29,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let used = gpu.figure("memory_used_bytes").and_then(|row| row.max).map(|used| used as u64);
     let words = used.map_or_else(String::new, |used| format!(" ({})", bytes(used)));
     if share <= thresholds.max_used_share {
-        return fine(format!("at most {} of a GPU's memory was in use{words}", percent(share)));
+        let limit = percent(thresholds.max_used_share);
+        let because =
+            format!("at most {} of a GPU's memory was in use{words} (limit {limit})", percent(share));
+        return within(host_of(hosts, gpu)?, &because);
     }
     let part = (share - thresholds.max_used_share) / (1.0 - thresholds.max_used_share).max(f64::MIN_POSITIVE);
     let (least, largest) = (thresholds.min_severity, thresholds.max_severity);

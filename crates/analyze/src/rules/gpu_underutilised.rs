@@ -1,12 +1,13 @@
 //! Rule `gpu_underutilised`: GPUs that stand idle for much of the time while steps run.
 
-use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{Beyond, hosts, named, no_gpu};
+use super::{Config, Judged, RestsOn, Rule};
+use crate::metrics::judged::{Beyond, host_of, hosts, named, no_gpu, within};
 use crate::report::finding::{Finding, FindingType, rounded, severity};
-use crate::report::units::percent;
+use crate::report::units::{percent, things};
 use crate::summary::{FigureRow, GpuFigures, Summary};
 
-pub(super) const RULE: Rule = Rule::new("GPU under-utilised", FindingType::GpuUnderutilization);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::Readings, ..Rule::new("GPU under-utilised", FindingType::GpuUnderutilization) };
 
 thresholds! {
     /// Share of the time in which a GPU has to be busy while steps run.
@@ -19,7 +20,7 @@ thresholds! {
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.gpu_underutilised;
-    hosts(summary)?;
+    let hosts = hosts(summary)?;
     let busy = |gpu: &GpuFigures| gpu.figure("utilization_share").and_then(|row| row.mean);
     let known = summary.metrics.gpus.iter().filter_map(|gpu| Some((gpu, busy(gpu)?)));
     let known: Vec<(&GpuFigures, f64)> = known.collect();
@@ -27,7 +28,13 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         return Err(no_gpu());
     };
     if share >= thresholds.min_busy_share {
-        return fine(format!("GPUs were busy for {} of the time and more while steps ran", percent(share)));
+        let limit = percent(thresholds.min_busy_share);
+        let because = format!(
+            "the least busy of {} was busy for {} of the time while steps ran (limit {limit})",
+            things(known.len() as u64, "GPU", "GPUs"),
+            percent(share)
+        );
+        return within(host_of(hosts, least)?, &because);
     }
     let idle: Vec<&str> = known
         .iter()

@@ -3,13 +3,16 @@
 
 use stepscope_core::{PhaseClass, SectionKind};
 
-use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
+use super::{Config, Judged, RestsOn, Rule, Steps, fine, no_duration, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::units::{duration, percent};
 use crate::summary::{SectionRow, Summary};
 
-pub(super) const RULE: Rule =
-    Rule { may_hold_up_ranks: true, ..Rule::new("Host bound", FindingType::Compute) };
+pub(super) const RULE: Rule = Rule {
+    may_hold_up_ranks: true,
+    rests_on: RestsOn::ReadSteps,
+    ..Rule::new("Host bound", FindingType::Compute)
+};
 
 thresholds! {
     /// Share of the step time from which the step's own code is a finding.
@@ -18,13 +21,11 @@ thresholds! {
     min_own_ns: u64 = 100_000;
     /// Share of the step time that phases must cover.
     min_phase_share: f64 = 0.25;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.host_bound;
-    let steps = Steps::read(summary, thresholds.min_steps);
+    let steps = Steps::read(summary);
     let steps = steps.and_then(Steps::with_phases)?;
     let mode = steps.mode;
     let paths = summary.critical_path.as_ref().filter(|paths| paths.mode == Some(mode.mode));
@@ -48,9 +49,12 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let own_ns = other_ns / windows.max(1);
     if share < thresholds.min_share || own_ns < thresholds.min_own_ns {
         return fine(format!(
-            "{} of {} is code of the step between its sections",
+            "{} of {}, {} a step, is code between its sections; limits {} and {}",
             percent(share),
-            steps.base().as_str()
+            steps.looked_at(),
+            duration(own_ns),
+            percent(thresholds.min_share),
+            duration(thresholds.min_own_ns)
         ));
     }
     if covered < thresholds.min_phase_share {

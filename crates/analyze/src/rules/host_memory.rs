@@ -1,12 +1,13 @@
 //! Rule `host_memory`: memory of a machine, or of the container on it, that is nearly used up.
 
-use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{Beyond, absent, hosts, on};
+use super::{Config, Judged, RestsOn, Rule};
+use crate::metrics::judged::{Beyond, absent, hosts, on, within};
 use crate::report::finding::{Finding, FindingType, rounded};
 use crate::report::units::{bytes, percent};
 use crate::summary::{HostFigures, Summary};
 
-pub(super) const RULE: Rule = Rule::new("Memory of the host nearly full", FindingType::Memory);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::State, ..Rule::new("Memory of the host nearly full", FindingType::Memory) };
 
 thresholds! {
     /// Share of the effective limit in use from which it is a finding.
@@ -26,7 +27,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let limit = host.figure("memory_limit_bytes").and_then(|row| row.mean).map(|limit| limit as u64);
     let of = limit.map_or_else(|| "its limit".into(), bytes);
     if share <= thresholds.max_used_share {
-        return fine(format!("at most {} of {of} was in use", percent(share)));
+        let limit = percent(thresholds.max_used_share);
+        return within(host, &format!("at most {} of {of} was in use (limit {limit})", percent(share)));
     }
     let row = host.figure("memory_used_share");
     let when = row.and_then(|row| Beyond::of(host, row, |share| share > thresholds.max_used_share));

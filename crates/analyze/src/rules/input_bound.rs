@@ -3,7 +3,8 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Judged, Rule, Steps, TOLD, fine, no_duration};
+use super::{Config, Judged, Rule, Steps, TOLD, no_duration};
+use crate::between_steps::untold;
 use crate::loaders::LoaderJudgement;
 pub use crate::loaders::Thresholds;
 use crate::loaders::cpu_contention::CpuContention;
@@ -15,12 +16,13 @@ use crate::summary::Summary;
 pub(super) const RULE: Rule =
     Rule { may_hold_up_ranks: true, ..Rule::new("Input bound", FindingType::DataLoading) };
 
+const WHAT: &str = "waiting for batches";
 const WAIT: &[Phase] = &[Phase::DataWait];
 const LOADING: &[Phase] = &[Phase::DataLoading];
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.input_bound;
-    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
+    let steps = Steps::of(summary).and_then(Steps::with_phases)?;
     let exposed_ns = steps.exposed_ns(WAITING);
     let share = steps.share(exposed_ns);
     let waiting_ns = steps.per_step(exposed_ns);
@@ -64,13 +66,17 @@ fn waits_little(steps: &Steps<'_>, share: f64, thresholds: &Thresholds) -> Judge
     let prepared = steps.share(steps.exposed_ns(PREPARATION));
     let prepared = (prepared >= thresholds.moderate_share)
         .then(|| format!("; preparation takes {}: see `{}`", percent(prepared), "slow_preprocessing"));
-    fine(format!(
-        "{} of {} is spent waiting for batches{}{}",
+    if let Some(verdict) = untold(steps.summary, steps, thresholds.moderate_share, WHAT) {
+        return Err(verdict);
+    }
+    let because = format!(
+        "{} of {} is spent {WHAT}{}{}",
         percent(share),
-        steps.base().as_str(),
+        steps.looked_at(),
         steps.by(),
         prepared.unwrap_or_default()
-    ))
+    );
+    Err(steps.little(share, thresholds.moderate_share, &because))
 }
 
 fn of_loader(evidence: Evidence, loader: &LoaderJudgement<'_>) -> Evidence {

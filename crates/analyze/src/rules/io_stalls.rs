@@ -15,15 +15,13 @@ thresholds! {
     min_share: f64 = 0.05;
     /// Bytes a second below which the section is slow for what it moves: small pieces, or a slow disk.
     slow_bytes_per_s: f64 = 50_000_000.0;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 const WHAT: &str = "reading and writing";
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.io_stalls;
-    let wait = PhaseWait::judged(summary, Phase::Io, WHAT, thresholds.min_share, thresholds.min_steps)?;
+    let wait = PhaseWait::judged(summary, Phase::Io, WHAT, thresholds.min_share)?;
     let moved = wait.throughput();
     wait.finding(WHAT, &advice(&wait, thresholds), None, |evidence| {
         evidence

@@ -1,12 +1,13 @@
 //! Rule `iowait`: processors that stand idle because tasks wait for storage.
 
-use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{absent, hosts, on, worst};
+use super::{Config, Judged, RestsOn, Rule};
+use crate::metrics::judged::{absent, hosts, on, within, worst};
 use crate::report::finding::{Finding, FindingType, rounded};
 use crate::report::units::{byte_rate, percent};
 use crate::summary::Summary;
 
-pub(super) const RULE: Rule = Rule::new("Waiting for storage", FindingType::Io);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::Readings, ..Rule::new("Waiting for storage", FindingType::Io) };
 
 thresholds! {
     /// Share of all processors' time idle for storage from which a stretch counts.
@@ -27,7 +28,14 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     };
     let most = row.max.unwrap_or(0.0);
     if when.time_share < thresholds.min_time_share {
-        return fine(format!("processors were idle for storage for at most {} of their time", percent(most)));
+        let because = format!(
+            "processors were idle for storage for at most {}, above {} {} (limit {})",
+            percent(most),
+            percent(thresholds.max_iowait_share),
+            when.time_words(),
+            percent(thresholds.min_time_share)
+        );
+        return within(host, &because);
     }
     let rate = |name: &str| host.figure(name).and_then(|row| row.max);
     let (read, written) = (rate("disk_read_bytes_per_s"), rate("disk_write_bytes_per_s"));

@@ -1,16 +1,17 @@
 //! Rule `loader_bound`: the loaders of ranks that wait for each other are busy all the time. What a step waits for its own batch
 //! is the business of `input_bound`.
 
-use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
+use super::{Config, Judged, RestsOn, Rule, Steps, fine, no_duration, unknown};
 use crate::loaders::LoaderJudgement;
 use crate::loaders::cpu_contention::CpuContention;
-use crate::ranks::RankWaits;
+use crate::ranks::{Rank, RankWaits};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
-use crate::report::units::percent;
+use crate::report::units::{percent, things};
 use crate::steps::WAITING;
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
+    rests_on: RestsOn::ReadSteps,
     // What others wait is in its own gain.
     ..Rule::new("Loader bound", FindingType::DataLoading)
 };
@@ -22,8 +23,6 @@ thresholds! {
     busy_share: f64 = 0.95;
     /// Share of their time for which they wait for a place in the queue, from which they are not.
     slot_wait_share: f64 = 0.05;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 /// What ranks wait for batches.
@@ -54,9 +53,12 @@ impl Waits<'_> {
 /// Where that is a finding; else why not.
 fn waits<'a>(summary: &'a Summary, config: &Config) -> Judged<Waits<'a>> {
     let thresholds = &config.loader_bound;
-    let steps = Steps::read(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
+    let steps = Steps::read(summary).and_then(Steps::with_phases)?;
     let Some(ranks) = RankWaits::of(summary, &steps) else {
-        return unknown("single process, or ranks that do not step together: it takes several");
+        return match Rank::all(summary) {
+            Ok(_) => unknown("ranks do not say what they wait for each other"),
+            Err(because) => Err(because),
+        };
     };
     let rest_ns = steps.mean_ns().saturating_sub(steps.per_step(steps.exposed_ns(WAITING)));
     let contention = CpuContention::of(summary, steps.mode);
@@ -64,11 +66,20 @@ fn waits<'a>(summary: &'a Summary, config: &Config) -> Judged<Waits<'a>> {
     let Some(busy_share) = loader.busy_share.filter(|_| loader.is_beside_all_steps()) else {
         return unknown("no batches of loader threads were read");
     };
-    if busy_share < thresholds.busy_share
-        || loader.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
-        || loader.waits.unused.unwrap_or(0) > 0
-    {
-        return fine(format!("loaders have time to spare: they are busy {}", percent(busy_share)));
+    let spare = "loaders have time to spare: they";
+    if busy_share < thresholds.busy_share {
+        let limit = percent(thresholds.busy_share);
+        return fine(format!("{spare} are busy for {} of it; limit {limit}", percent(busy_share)));
+    }
+    if let Some(share) = loader.slot_wait_share.filter(|&share| share >= thresholds.slot_wait_share) {
+        let limit = percent(thresholds.slot_wait_share);
+        return fine(format!(
+            "{spare} wait for a place in the queue for {} of it; limit {limit}",
+            percent(share)
+        ));
+    }
+    if let Some(unused) = loader.waits.unused.filter(|&unused| unused > 0) {
+        return fine(format!("{spare} are {} ahead at all times", things(unused, "batch", "batches")));
     }
     let own_ns = steps.per_step(steps.exposed_ns(WAITING));
     let others_ns = own_ns.saturating_mul(ranks.ranks - 1).min(ranks.waits_ns);
@@ -76,9 +87,10 @@ fn waits<'a>(summary: &'a Summary, config: &Config) -> Judged<Waits<'a>> {
     let waits = Waits { steps, busy_share, advice, ranks: ranks.ranks, own_ns, others_ns };
     if waits.share(waits.all_ns()) < thresholds.min_share || others_ns <= own_ns {
         return fine(format!(
-            "loaders are busy all the time; ranks wait for other ranks' batches for {} of {} at most",
+            "loaders are busy all the time; ranks wait for others' batches for {} of {} at most; limit {}",
             percent(waits.share(others_ns)),
-            waits.steps.base().as_str()
+            waits.steps.looked_at(),
+            percent(thresholds.min_share)
         ));
     }
     Ok(waits)

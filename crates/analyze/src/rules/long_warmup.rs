@@ -16,23 +16,26 @@ thresholds! {
     min_share: f64 = 0.10;
     /// Seconds that warm-up must take at least: what is shorter bothers nobody, however short the run.
     min_excess_s: f64 = 1.0;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.long_warmup;
-    let steps = Steps::read(summary, thresholds.min_steps)?;
+    let steps = Steps::read(summary)?;
     steps.all_read("the share of the first ones")?;
+    steps.tell_warmup()?;
     let mode = steps.mode;
     let (excess_ns, all) = (warmup_excess_ns(mode), mode.all);
     if excess_ns == 0 {
-        return fine("the first steps take as long as the others");
+        return fine(format!(
+            "the first of {} take as long as the others, {} in all",
+            things(all.count, "step", "steps"),
+            duration(all.total)
+        ));
     }
     let share = excess_ns as f64 / all.total.max(1) as f64;
     if share < thresholds.min_share || (excess_ns as f64) < thresholds.min_excess_s * 1e9 {
         return fine(format!(
-            "the first {} {} above the usual, {} of the time of all steps{}",
+            "the first {} {} above the usual, {} of {}; limits {} and {}",
             if mode.warmup.steps == 1 {
                 "step takes".into()
             } else {
@@ -40,11 +43,9 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             },
             duration(excess_ns),
             percent(share),
-            if share < thresholds.min_share {
-                String::new()
-            } else {
-                format!("; below {} it bothers nobody", duration((thresholds.min_excess_s * 1e9) as u64))
-            }
+            TimeBase::StepTime.looked_at(all.total),
+            percent(thresholds.min_share),
+            duration((thresholds.min_excess_s * 1e9) as u64)
         ));
     }
     let steps_all = all.count.max(1);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Config, Judged, Rule, fine};
+use super::{Config, Judged, RestsOn, Rule, fine};
 use crate::accumulate::saturate::saturate_signed;
 pub use crate::memory::Thresholds;
 use crate::memory::{Growth, Leak, LeakVerdict, Line, Urgency, grown, steps_of};
@@ -10,8 +10,11 @@ use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded};
 use crate::report::units::{bytes, count, duration, signed_bytes, things};
 use crate::summary::{StepNumbers, Summary};
 
-pub(super) const RULE: Rule =
-    Rule { notes: |summary, _, _| notes(summary), ..Rule::new("Memory growth", FindingType::Memory) };
+pub(super) const RULE: Rule = Rule {
+    notes: |summary, _, _| notes(summary),
+    rests_on: RestsOn::State,
+    ..Rule::new("Memory growth", FindingType::Memory)
+};
 
 /// Most sections that evidence lists beside the one named.
 const OTHER_CANDIDATES: usize = 4;

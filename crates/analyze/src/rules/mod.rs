@@ -140,6 +140,8 @@ pub struct Rule {
     pub may_hold_up_ranks: bool,
     /// Whether it needs to know how long the run took, which nobody does where a clock was set meanwhile.
     pub needs_steady_clock: bool,
+    /// What its findings are figures of.
+    pub rests_on: RestsOn,
     /// Findings of other rules that say what its own would, where they are most of it.
     pub yields_to: &'static [ToldBy],
     /// What a user can read about it, in Markdown: the file of its name beside its code.
@@ -148,6 +150,21 @@ pub struct Rule {
     pub check: fn(&Summary, &Config) -> Verdict,
     /// What is worth knowing and no finding; gets what the check found.
     pub notes: fn(&Summary, &Config, &[Finding]) -> Vec<Note>,
+}
+
+/// What findings are figures of. What rests on few steps is as sure as these allow ([`crate::summary::FewSteps`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestsOn {
+    /// The steps that verdicts are about; of steps that were not read their sums.
+    Steps,
+    /// Those of them that were read.
+    ReadSteps,
+    /// The steps of evaluation.
+    Evaluation,
+    /// Readings of a machine while steps ran.
+    Readings,
+    /// What is so, however many steps there are.
+    State,
 }
 
 /// What a rule finds; else why it finds nothing.
@@ -197,6 +214,7 @@ impl Rule {
             kind,
             may_hold_up_ranks: false,
             needs_steady_clock: false,
+            rests_on: RestsOn::Steps,
             yields_to: &[],
             page: "",
             check: |_, _| Verdict::Found(Vec::new()),

@@ -1,11 +1,11 @@
 //! Rule `slow_calls`: a section that is called often and takes a multiple of its usual time in few of its calls. Steps
 //! that vary are the business of `step_jitter`; here it is one section, whatever the steps do.
 
-use super::{Config, Judged, Rule, Steps, fine, no_duration};
+use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
 use crate::ranks::is_waiting;
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::names;
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{count, duration, percent, things};
 use crate::sections::slow_calls::{is_slow, may_be_chance, rare_ns, share};
 use crate::sections::tail::{innermost, longest_ns};
 use crate::steps::run_queue_delay::{ADVICE, RunQueueDelay, capped, most_of};
@@ -23,22 +23,26 @@ thresholds! {
     min_share: f64 = 0.05;
     /// Calls that are needed.
     min_calls: u64 = 100;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_calls;
-    let steps = Steps::read(summary, thresholds.min_steps).and_then(Steps::with_sections)?;
+    let steps = Steps::read(summary).and_then(Steps::with_sections)?;
     steps.all_read("how rare slow calls are")?;
     let are_several = summary.instances.iter().filter(|row| row.steps.count > 0).count() > 1;
     let waits = |row: &SectionRow| are_several && row.phase.as_ref().is_some_and(is_waiting);
     let is_judged =
         |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls && !waits(row);
-    let tails = summary
-        .sections
+    let rows: Vec<&SectionRow> = summary.sections.iter().filter(is_judged).collect();
+    if rows.is_empty() {
+        return unknown(format!(
+            "no section has the {} calls that few slow ones are told among",
+            thresholds.min_calls
+        ));
+    }
+    let tails = rows
         .iter()
-        .filter(is_judged)
+        .copied()
         .filter(|row| is_slow(row, steps.mode, thresholds.min_ratio, thresholds.max_usual_ratio));
     let tails = tails.map(|row| (row, rare_ns(row, summary, &steps))).collect();
     let taken = RunQueueDelay::of(summary, steps.mode.mode);
@@ -59,11 +63,18 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     }
     fine(match most {
         Some((row, share)) => format!(
-            "the slow calls of {} cost most, {} of the step time",
+            "the slow calls of {} cost most, {} of {}; limit {}",
             names::path(&row.path),
-            percent(share)
+            percent(share),
+            steps.looked_at(),
+            percent(thresholds.min_share)
         ),
-        None => "no section has a few calls that take a multiple of the others".into(),
+        None => format!(
+            "of {} with {} calls and more none has few that take {} times the usual one",
+            things(rows.len() as u64, "section", "sections"),
+            thresholds.min_calls,
+            thresholds.min_ratio
+        ),
     })
 }
 

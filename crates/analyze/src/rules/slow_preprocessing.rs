@@ -17,20 +17,17 @@ thresholds! {
     min_share: f64 = 0.05;
     /// What preparation takes in a step on average from which it is a finding whatever its share.
     long_preparation_ns: u64 = 500_000_000;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_preprocessing;
-    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
+    let steps = Steps::of(summary).and_then(Steps::with_phases)?;
     let exposed_ns = steps.exposed_ns(PREPARATION);
     let share = steps.share(exposed_ns);
     let preparation_ns = steps.per_step(exposed_ns);
     if share < thresholds.min_share && preparation_ns < thresholds.long_preparation_ns {
-        let because =
-            format!("{} of {} is preparation{}", percent(share), steps.base().as_str(), place(&steps));
-        return Err(steps.little(share, thresholds.min_share, "preparation", because));
+        let because = format!("{} of {} is preparation{}", percent(share), steps.looked_at(), place(&steps));
+        return Err(steps.little(share, thresholds.min_share, &because));
     }
     // Of equals the first one.
     let phase = PREPARATION.iter().rev().max_by_key(|&&phase| steps.exposed_ns(&[phase]));

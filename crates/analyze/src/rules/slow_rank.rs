@@ -6,7 +6,7 @@ use super::{Config, Judged, Rule, Steps, fine, no_duration};
 use crate::phases::waits::PhaseWait;
 use crate::ranks::{Absent, Late, Longer, Rank, Split};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, rounded};
-use crate::report::units::{duration, listed, percent};
+use crate::report::units::{duration, listed, percent, things};
 use crate::summary::{InstanceRow, Summary};
 
 pub(super) const RULE: Rule =
@@ -19,21 +19,23 @@ thresholds! {
     min_error_ratio: f64 = 4.0;
     /// Share of the distance from which a phase explains it.
     explained_share: f64 = 0.5;
-    /// Steps after warm-up that are needed of each rank.
-    min_steps: u64 = 40;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_rank;
-    let steps = Steps::read(summary, thresholds.min_steps)?;
-    let ranks = Rank::all(summary, thresholds.min_steps)?;
+    let steps = Steps::read(summary)?;
+    let ranks = Rank::all(summary)?;
     let Some(split) = Split::of(&ranks) else {
-        return fine("no rank works longer for a step than most of the others");
+        return fine(format!(
+            "{} work {} a step each",
+            things(ranks.len() as u64, "rank", "ranks"),
+            duration(ranks.first().map_or(0, |rank| rank.works_ns))
+        ));
     };
     let share = split.gap_ns as f64 / split.slowest.p50_ns.max(1) as f64;
     if share < thresholds.min_share || split.gap_ns as f64 <= thresholds.min_error_ratio * split.error_ns {
         return fine(format!(
-            "rank {} works longest, {} of its step longer than the next ones; from {} on that would be told",
+            "rank {} works longest, {} of its step longer than the next ones; limit {}",
             split.slowest.rank,
             percent(share),
             percent(
@@ -79,7 +81,7 @@ fn notes(summary: &Summary) -> Vec<Note> {
 
 fn is_told_as_late(summary: &Summary, config: &Config) -> bool {
     let thresholds = &config.communication_waits;
-    PhaseWait::judged(summary, Phase::Communication, "", thresholds.min_share, thresholds.min_steps).is_ok()
+    PhaseWait::judged(summary, Phase::Communication, "", thresholds.min_share).is_ok()
 }
 
 fn finding(split: &Split<'_, '_>, steps: &Steps<'_>, gain: Gain, thresholds: &Thresholds) -> Finding {

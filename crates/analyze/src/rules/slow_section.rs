@@ -26,13 +26,14 @@ thresholds! {
     /// Share of the step time that phases must cover before sections without a phase are judged: below it,
     /// the regular stages of a step cannot be told from helper code.
     min_phase_share: f64 = 0.5;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_section;
-    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_sections)?;
+    let steps = Steps::of(summary).and_then(Steps::with_sections)?;
+    if !summary.sections.iter().any(|row| is_judged(row) && row.in_mode(steps.mode.mode).is_some()) {
+        return unknown("steps hold no sections: put some around what they do");
+    }
     let mut candidates: Vec<OwnTime<'_>> = summary
         .sections
         .iter()
@@ -63,14 +64,19 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             percent(phase_share)
         ));
     }
+    let looked_at = steps.looked_at();
     fine(match candidates.first() {
-        Some(OwnTime { row, share, .. }) => format!(
-            "the costliest such section, {}, takes {}{}",
-            names::path(&row.path),
-            percent(*share),
-            steps.by()
+        Some(cost) => format!(
+            "the costliest section beside the stages of a step, {}, takes {} of {looked_at}{}; limit {}",
+            names::path(&cost.row.path),
+            percent(cost.share),
+            steps.by(),
+            percent(cost.limit(thresholds))
         ),
-        None => "no section but the regular stages of a step takes time".into(),
+        None => format!(
+            "all sections are stages of a step, {} of {looked_at}",
+            percent(1.0 - steps.unnamed_share())
+        ),
     })
 }
 
@@ -79,9 +85,13 @@ impl OwnTime<'_> {
         self.per_call_ns() as f64 >= thresholds.long_call_s * 1e9
     }
 
+    /// From which share on it is slow.
+    fn limit(&self, thresholds: &Thresholds) -> f64 {
+        if self.is_long(thresholds) { thresholds.long_call_min_share } else { thresholds.min_share }
+    }
+
     fn is_slow(&self, thresholds: &Thresholds) -> bool {
-        let is_long = self.is_long(thresholds);
-        self.share >= if is_long { thresholds.long_call_min_share } else { thresholds.min_share }
+        self.share >= self.limit(thresholds)
     }
 
     fn finding(&self, steps: &Steps<'_>) -> Option<Finding> {

@@ -2,7 +2,7 @@
 
 use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, TimeBase, rounded};
-use crate::report::units::percent;
+use crate::report::units::{percent, things};
 use crate::steps::judged::NUMBERS_REPEAT;
 use crate::steps::run_queue_delay::{ADVICE, RunQueueDelay, capped};
 use crate::steps::slower::{Lasting, Taken, advice, step_of};
@@ -28,7 +28,8 @@ const WITH_INPUT: &str = " with the input before them";
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slower_since;
-    let steps = Steps::read(summary, thresholds.min_steps)?;
+    let steps = Steps::read(summary)?;
+    steps.at_least(thresholds.min_steps)?;
     steps.all_read("changes over them")?;
     if steps.mode.step_range.is_none() {
         return unknown("steps have no numbers, so that nothing can be said over them");
@@ -45,10 +46,16 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         found.map(|lasting| finding(lasting, &steps, thresholds)).collect::<Judged<_>>()?;
     match lasting.first() {
         _ if !found.is_empty() => Ok(found),
-        Some(lasting) => {
-            fine(format!("since {} steps take {} longer", step_of(lasting.change), percent(lasting.share())))
-        }
-        None if !changes.is_empty() => fine("step times change, but do not stay longer"),
+        Some(lasting) => fine(format!(
+            "since {} steps take {} longer; limit {}",
+            step_of(lasting.change),
+            percent(lasting.share()),
+            percent(thresholds.min_change_share)
+        )),
+        None if !changes.is_empty() => fine(format!(
+            "step times change {}, and do not stay longer",
+            things(changes.len() as u64, "time", "times")
+        )),
         None => unchanged(&Taken::of(&steps), thresholds.visible_share),
     }
 }
@@ -56,7 +63,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
 /// Fine, if a change would have been seen.
 fn unchanged(taken: &Taken<'_>, limit: f64) -> Judged {
     let Some((seen, above)) = taken.visible() else {
-        return fine("step times keep their level");
+        return unknown("steps have no numbers, so that nothing can be said over them");
     };
     let with_input = if taken.has_input { WITH_INPUT } else { "" };
     if seen > limit {

@@ -3,7 +3,7 @@
 
 use stepscope_core::LossReason;
 
-use super::{Config, Judged, Rule, fine, unknown};
+use super::{Config, Judged, RestsOn, Rule, fine, unknown};
 use crate::losses::lost::{Lost, elsewhere};
 use crate::report::coverage;
 use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded, severity};
@@ -11,6 +11,7 @@ use crate::report::units::{count, percent, things};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
+    rests_on: RestsOn::State,
     notes: |summary, _, _| {
         let note = |text| Note { rule: "spans_lost", section: None, text };
         coverage::notes(summary).into_iter().map(note).collect()

@@ -26,14 +26,16 @@ thresholds! {
     min_share: f64 = 0.05;
     /// Share of the excess of the slowest steps from which a phase explains them.
     explained_share: f64 = EXPLAINED_SHARE;
-    /// Steps after warm-up that are needed: percentiles of fewer mean little.
-    min_steps: u64 = 100;
 }
+
+/// Steps below which percentiles are single ones of them.
+const MEAN_LITTLE: u64 = 100;
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.step_jitter;
-    let steps = Steps::read(summary, thresholds.min_steps)?;
+    let steps = Steps::read(summary)?;
     steps.all_read("their spread")?;
+    steps.tell_warmup()?;
     let mode = steps.mode;
     let periodic = summary.periodic.iter().find(|row| row.mode == mode.mode);
     let stats = periodic.map_or(&mode.steady, |row| &row.usual);
@@ -65,15 +67,14 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     };
     if !(has_tail || is_rare) || gain.share < thresholds.min_share {
         return fine(format!(
-            "p95 is {:.2} times {of}, p99 {:.2} times; the mean step is {} above {all}{}; a finding needs a p95 of {} times or a \
-             p99 of {} times, and a mean above by {} of itself",
+            "p95 is {:.2} times {of} (limit {}), p99 {:.2} (limit {}), {} of the time above {all} (limit {}){}",
             ratio(p95),
-            ratio(p99),
-            if above_ns == 0 { "not".into() } else { format!("{} of itself", percent(gain.share)) },
-            if periodic.is_some() { ", periodic steps left out" } else { "" },
             thresholds.min_p95_ratio,
+            ratio(p99),
             thresholds.min_p99_ratio,
-            percent(thresholds.min_share)
+            percent(gain.share),
+            percent(thresholds.min_share),
+            if periodic.is_some() { ", periodic steps left out" } else { "" },
         ));
     }
     if slow_rank::check(summary, config).is_ok() {
@@ -81,12 +82,14 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             "one rank is slower than others (see `slow_rank`): how the steps of each vary is not told apart",
         );
     }
-    let by_p95 = ratio(p95) >= thresholds.min_p95_ratio;
-    let few: &[&SlowStep] = if !by_p95 && (rare.len() as u64) < FEW { &rare } else { &[] };
+    // Of fewer it is the longest one.
+    let by_p95 = ratio(p95) >= thresholds.min_p95_ratio && stats.count >= MEAN_LITTLE;
+    let is_few = !by_p95 && (rare.len() as u64) < FEW;
+    let few: &[&SlowStep] = if is_few { &rare } else { &[] };
     let (name, tail) = match few {
         [SlowStep { step: Some(step), .. }] => (format!("step {}", count(*step)), stats.max.unwrap_or(p99)),
         _ if by_p95 => ("p95".into(), p95),
-        _ if is_rare => ("the longest".into(), stats.max.unwrap_or(p99)),
+        _ if is_rare || stats.count < MEAN_LITTLE => ("the longest".into(), stats.max.unwrap_or(p99)),
         _ => ("p99".into(), p99),
     };
     let cause = Cause::of(mode, periodic).filter(|cause| cause.share >= thresholds.explained_share);
@@ -110,7 +113,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             ratio(tail),
             percent(gain.share)
         ),
-        severity: capped(&gain, others.is_some() || !few.is_empty()),
+        severity: capped(&gain, others.is_some() || is_few),
         section: slow.as_ref().map(|slow| slow.row.path.clone()),
         phase: cause.as_ref().map(|cause| cause.phase.clone()),
         evidence: Evidence::new()

@@ -1,12 +1,13 @@
 //! Rule `swap`: memory that is moved to and from swap space while steps run.
 
-use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{absent, hosts, on, worst};
+use super::{Config, Judged, RestsOn, Rule};
+use crate::metrics::judged::{absent, hosts, on, within, worst};
 use crate::report::finding::{Finding, FindingType};
-use crate::report::units::bytes;
+use crate::report::units::{bytes, percent};
 use crate::summary::{FigureRow, Summary};
 
-pub(super) const RULE: Rule = Rule::new("Swapping", FindingType::Memory);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::Readings, ..Rule::new("Swapping", FindingType::Memory) };
 
 thresholds! {
     /// Pages a second that are swapped in or out from which a stretch counts.
@@ -26,7 +27,13 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         return Err(absent("what was swapped"));
     };
     if when.time_share < thresholds.min_time_share {
-        return fine(format!("at most {:.0} pages a second were swapped", row.max.unwrap_or(0.0)));
+        let because = format!(
+            "at most {:.0} pages a second were swapped, any {} (limit {})",
+            row.max.unwrap_or(0.0),
+            when.time_words(),
+            percent(thresholds.min_time_share)
+        );
+        return within(host, &because);
     }
     let most = |name: &str| host.figure(name).and_then(|row: &FigureRow| row.max);
     let used = most("swap_used_bytes").map(|used| used as u64);

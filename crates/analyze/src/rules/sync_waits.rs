@@ -2,10 +2,10 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Judged, Rule};
+use super::{Config, Judged, Rule, Steps, fine, unknown};
 use crate::phases::waits::PhaseWait;
-use crate::report::finding::FindingType;
-use crate::report::units::duration;
+use crate::report::finding::{FindingType, TimeBase};
+use crate::report::units::{duration, percent};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule::new("Synchronization waits", FindingType::Synchronization);
@@ -13,17 +13,37 @@ pub(super) const RULE: Rule = Rule::new("Synchronization waits", FindingType::Sy
 thresholds! {
     /// Share of the step time from which waiting is a finding.
     min_share: f64 = 0.10;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 const WHAT: &str = "waiting for threads, locks or devices";
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.sync_waits;
-    let wait =
-        PhaseWait::judged(summary, Phase::Synchronization, WHAT, thresholds.min_share, thresholds.min_steps)?;
+    let is_declared = summary
+        .sections
+        .iter()
+        .any(|row| row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Synchronization)));
+    if !is_declared {
+        return undeclared(&Steps::of(summary)?, thresholds.min_share);
+    }
+    let wait = PhaseWait::judged(summary, Phase::Synchronization, WHAT, thresholds.min_share)?;
     wait.finding(WHAT, &advice(&wait), None, |evidence| evidence)
+}
+
+/// Any section may wait for a lock: only what threads did can tell.
+fn undeclared(steps: &Steps<'_>, min_share: f64) -> Judged {
+    match steps.blocked_ns() {
+        Some((blocked_ns, whole_ns)) if (blocked_ns as f64) < min_share * whole_ns as f64 => fine(format!(
+            "the steps' own threads were blocked for {} of {}; limit {}",
+            percent(blocked_ns as f64 / whole_ns.max(1) as f64),
+            TimeBase::StepTime.looked_at(whole_ns),
+            percent(min_share)
+        )),
+        _ => unknown(
+            "no section has the phase `synchronization`, and others may wait inside: needs that phase, or level \
+             `comprehensive`",
+        ),
+    }
 }
 
 fn advice(wait: &PhaseWait<'_>) -> String {

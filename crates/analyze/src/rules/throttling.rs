@@ -1,12 +1,13 @@
 //! Rule `throttling`: GPUs whose clocks were lowered for heat or power while steps ran.
 
-use super::{Config, Judged, Rule, fine};
-use crate::metrics::judged::{Beyond, hosts, named, no_gpu};
+use super::{Config, Judged, RestsOn, Rule};
+use crate::metrics::judged::{Beyond, host_of, hosts, named, no_gpu, within};
 use crate::report::finding::{Finding, FindingType, rounded};
 use crate::report::units::percent;
 use crate::summary::{GpuFigures, Summary};
 
-pub(super) const RULE: Rule = Rule::new("Throttled GPU", FindingType::Compute);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::Readings, ..Rule::new("Throttled GPU", FindingType::Compute) };
 
 thresholds! {
     /// Share of the time with lowered clocks from which it is a finding.
@@ -26,7 +27,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         return Err(no_gpu());
     };
     if share < thresholds.min_time_share {
-        return fine(format!("clocks of GPUs were lowered for {} of the time", percent(share)));
+        let limit = percent(thresholds.min_time_share);
+        let because =
+            format!("clocks of GPUs were lowered for {} of the time (limit {limit})", percent(share));
+        return within(host_of(hosts, gpu)?, &because);
     }
     let row = gpu.figure("throttled_share");
     let host = hosts.get(gpu.host);

@@ -3,7 +3,7 @@
 use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::names;
-use crate::report::units::{duration, percent, things};
+use crate::report::units::{count, duration, percent, things};
 use crate::sections::tiny::Tiny;
 use crate::summary::Summary;
 
@@ -19,13 +19,11 @@ thresholds! {
     process_cost_ns: u64 = 1_000;
     /// Share of the step time from which recording is a finding.
     min_share: f64 = 0.05;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 20;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.tiny_sections;
-    let steps = Steps::of(summary, thresholds.min_steps).and_then(Steps::with_sections)?;
+    let steps = Steps::of(summary).and_then(Steps::with_sections)?;
     if !summary.state.is_ours {
         return unknown("another library recorded the spans, and what they cost is not known");
     }
@@ -35,11 +33,14 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let all = tiny.calls.saturating_add(tiny.elsewhere);
     let per_step = |calls: u64| calls.saturating_add(tiny.steps / 2) / tiny.steps.max(1);
     let Some((row, calls)) = tiny.most.filter(|_| share >= thresholds.min_share) else {
-        let below = duration(thresholds.tiny_ns);
-        return fine(match all {
-            0 => format!("no section takes less than {below}"),
-            _ => format!("recording the sections below {below} takes {}", percent(share)),
-        });
+        return fine(format!(
+            "recording the sections below {}, {} a step, takes about {} of {}; limit {}",
+            duration(thresholds.tiny_ns),
+            count(per_step(all)),
+            percent(share),
+            steps.looked_at(),
+            percent(thresholds.min_share)
+        ));
     };
     let mean_ns = steps.mean_ns();
     let saved = |share: f64| (share * mean_ns as f64).round() as u64;

@@ -1,12 +1,13 @@
 //! The steps that rules judge, and what phases cost them: shares, gains, and the section that takes most.
 
-use stepscope_core::{Mode, Phase};
+use stepscope_core::{Mode, Phase, SectionKind};
 
 use crate::report::coverage;
 use crate::report::finding::{Gain, TimeBase, Verdict};
 use crate::report::units::{count, percent, things};
 use crate::run::recorder::Recorder;
 use crate::sections::aggregate_view::AggregateView;
+use crate::steps::warmup::LARGEST_SHARE;
 use crate::summary::{FigureSource, ModeSummary, PhaseName, SectionRow, Summary};
 
 /// Share of a time from which side effects on it are explained.
@@ -41,8 +42,8 @@ impl<'a> Steps<'a> {
     /// The steady steps of the primary mode.
     ///
     /// # Errors
-    /// With the verdict to give when there are fewer than `min_steps`.
-    pub(crate) fn of(summary: &'a Summary, min_steps: u64) -> Result<Self, Verdict> {
+    /// With the verdict to give when there are none.
+    pub(crate) fn of(summary: &'a Summary) -> Result<Self, Verdict> {
         let Some(mode) = summary.primary() else {
             let how = Recorder::of(summary).mark_steps();
             return Err(Verdict::unknown(format!("no steps were found; {how}")));
@@ -50,7 +51,7 @@ impl<'a> Steps<'a> {
         let by_sums = summary.input.source == FigureSource::Aggregates;
         let sums = by_sums.then(|| AggregateView::of(&summary.sections)).flatten();
         let steps = Self { summary, mode, sums };
-        steps.at_least(min_steps)?;
+        steps.at_least(1)?;
         Ok(steps)
     }
 
@@ -58,10 +59,10 @@ impl<'a> Steps<'a> {
     /// between them.
     ///
     /// # Errors
-    /// With the verdict to give when fewer than `min_steps` were read.
-    pub(crate) fn read(summary: &'a Summary, min_steps: u64) -> Result<Self, Verdict> {
-        let steps = Self { sums: None, ..Self::of(summary, 0)? };
-        steps.at_least(min_steps)?;
+    /// With the verdict to give when none were read.
+    pub(crate) fn read(summary: &'a Summary) -> Result<Self, Verdict> {
+        let steps = Self { sums: None, ..Self::of(summary)? };
+        steps.at_least(1)?;
         Ok(steps)
     }
 
@@ -71,18 +72,33 @@ impl<'a> Steps<'a> {
         Some(Self { summary, mode, sums: None })
     }
 
+    /// Nothing, if there are so many: what happens over time needs more of them than a share of their time does.
+    ///
+    /// # Errors
+    /// With the verdict to give when there are fewer than `min_steps`.
     pub(crate) fn at_least(&self, min_steps: u64) -> Result<(), Verdict> {
-        let count = self.count();
-        if count >= min_steps.max(1) {
+        if self.count() >= min_steps {
             return Ok(());
         }
-        let steps = things(count, "step", "steps");
-        Err(Verdict::unknown(match coverage::read_because(&self.summary.coverage) {
-            Some(read) => {
-                format!("{steps} after warm-up: too few to judge, {min_steps} are needed; {read}")
-            }
-            None => format!("{steps} after warm-up: too few to judge; record at least {min_steps}"),
-        }))
+        let steps = things(self.count(), "step", "steps");
+        let read = coverage::read_because(&self.summary.coverage)
+            .map_or_else(String::new, |read| format!("; {read}"));
+        Err(Verdict::unknown(format!("{steps} after warm-up: needs at least {min_steps}{read}")))
+    }
+
+    /// Nothing, if the first steps are known to be warm-up or not.
+    ///
+    /// # Errors
+    /// With the verdict to give where steps are too few for that.
+    pub(crate) fn tell_warmup(&self) -> Result<(), Verdict> {
+        let all = self.mode.all.count;
+        if all >= LARGEST_SHARE {
+            return Ok(());
+        }
+        let steps = things(all, "step", "steps");
+        Err(Verdict::unknown(format!(
+            "{steps}: which of them are warm-up is not known; needs at least {LARGEST_SHARE}"
+        )))
     }
 
     /// How many.
@@ -147,17 +163,24 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// What is said where `what`, known by its phase, takes only `share` of the time: fine, with what `because` says; unknown
-    /// where time in no phase could make it `min_share`.
-    pub(crate) fn little(&self, share: f64, min_share: f64, what: &str, because: String) -> Verdict {
+    /// What is said where something that is known by its phase takes only `share` of the time, as `because` says: fine, if that
+    /// was looked at and all time that no phase covers leaves it below the limit; else unknown.
+    pub(crate) fn little(&self, share: f64, min_share: f64, because: &str) -> Verdict {
         let unnamed = self.unnamed_share();
-        if share + unnamed < min_share {
-            return Verdict::fine(because);
+        if share + unnamed >= min_share {
+            let unnamed = percent(unnamed);
+            return Verdict::unknown(format!("{because}, and {unnamed} has no phase: give sections theirs"));
         }
-        Verdict::unknown(format!(
-            "{because}; {} of the step time has no phase, and what of that is {what} is not known: give sections their phase",
-            percent(unnamed)
+        Verdict::fine(format!(
+            "{because}, {} has a phase; limit {}",
+            percent(1.0 - unnamed),
+            percent(min_share)
         ))
+    }
+
+    /// How much was looked at: `3.20 s of steps`.
+    pub(crate) fn looked_at(&self) -> String {
+        self.base().looked_at(self.total_ns())
     }
 
     /// Mean time of a step, the input before it included.
@@ -174,6 +197,24 @@ impl<'a> Steps<'a> {
     pub(crate) fn share(&self, ns: u64) -> f64 {
         let total = self.total_ns();
         if total == 0 { 0.0 } else { ns as f64 / total as f64 }
+    }
+
+    /// For how long the threads of all steps of this mode neither ran nor could have run, and how long these steps took, warm-up
+    /// included; absent where not all of them say how long they ran.
+    pub(crate) fn blocked_ns(&self) -> Option<(u64, u64)> {
+        let is_step =
+            |row: &&SectionRow| row.kind == SectionKind::Step && row.in_mode(self.mode.mode).is_some();
+        self.summary
+            .sections
+            .iter()
+            .filter(is_step)
+            .try_fold((0u64, 0u64), |(blocked_ns, whole_ns), row| {
+                let ran = row.cpu_ns.filter(|ran| ran.spans >= row.stats.count)?;
+                let ready_ns = row.run_queue_ns.map_or(0, |ready| ready.sum);
+                let blocked = row.stats.total.saturating_sub(ran.sum).saturating_sub(ready_ns);
+                Some((blocked_ns.saturating_add(blocked), whole_ns.saturating_add(row.stats.total)))
+            })
+            .filter(|&(_, whole_ns)| whole_ns > 0)
     }
 
     /// Nothing, if all steps were read. What a bounded directory keeps goes by how long a step took: the slow ones stay.

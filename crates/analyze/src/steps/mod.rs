@@ -17,6 +17,7 @@ pub(crate) mod steady;
 pub(crate) mod step_gaps;
 pub(crate) mod step_point;
 pub(crate) mod summary;
+pub(crate) mod uncertainty;
 pub(crate) mod values;
 pub(crate) mod warmup;
 pub(crate) mod warmup_sections;

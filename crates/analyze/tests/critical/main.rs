@@ -11,6 +11,7 @@ use serde_json::Value;
 use stepscope_analyze::critical_path::{Member, NO_PARENT, Piece, Standing, Walk};
 use stepscope_testkit::published;
 
+mod short_profiles;
 mod through_readers;
 
 /// The folders of CRISP's cases.

@@ -20,7 +20,7 @@ impl Sink for Fold {
 }
 
 /// What the report of a file is made of.
-fn summary(name: &str, bytes: &[u8]) -> Summary {
+pub(crate) fn summary(name: &str, bytes: &[u8]) -> Summary {
     let mut fold = Fold(Partial::new(Config::default()));
     let mut reader = Reader::new(ReadOptions::default());
     reader.read_stream(name, bytes, &mut fold).unwrap();

@@ -16,6 +16,7 @@ mod deep;
 mod definitions;
 mod examples;
 mod exposure;
+mod few_steps;
 mod grouping;
 mod held;
 mod hostile;

@@ -109,7 +109,7 @@ fn what_the_slow_calls_of_a_section_do_to_the_steps_is_said_once() {
     assert_eq!(rules(&one), [("slow_calls", Some(json!(["step_jitter"])))]);
     let state = one.detailed_metrics.rules.iter().find(|state| state.rule == "step_jitter").unwrap();
     let because = "what it finds is said by `slow_calls:step/log`";
-    assert_eq!((state.state, state.because.as_deref()), ("fine", Some(because)));
+    assert_eq!((state.state, state.because.as_deref()), ("found", Some(because)));
     // Of another phase than the one in which the slow steps take longer.
     let both = rules(&with(Phase::Io));
     assert_eq!(both.len(), 2);

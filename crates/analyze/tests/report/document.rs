@@ -11,10 +11,14 @@ const HEAD: &str = "\
 What `stepscope analyze` looks for: `stepscope explain` lists it, `stepscope explain RULE` says the same in a terminal. Each
 page is `crates/analyze/src/rules/RULE.md`; `cargo xtask docs` gathers them here.
 
-A rule says *found*, *fine* or *unknown*, and then what is missing. A finding has figures, a severity, advice, and
-what the advice can gain at most: as if the cause took no time at all. Severity is the share that the cause itself takes, in
-per cent; it is at most 9 where that may be chance or the machine's doing. Findings are ordered by severity, then by that
-share, then by id.
+A rule says *found*; or *fine*, with what it looked at and its limit; or *unknown*, and what is missing. A finding has figures, a
+severity, advice, and what the advice can gain at most: as if the cause took no time at all. Severity is the share that the cause
+itself takes, in per cent; it is at most 9 where that may be chance or the machine's doing. Findings are ordered by severity, then
+by that share, then by id.
+
+Rules judge from one step on; what happens over time needs more. Of fewer than 20 steps every share comes with its 95 % interval, by
+the variance of the steps' own shares (Student's t), or where nobody knows that by Hoeffding's bound, ± 55 points of 6 steps.
+Severity is then at most 19, unless the lower end of the interval is 20 % or more.
 
 Ranks that do steps together wait for each other, and the bound counts that. With a cause of `c` of the mean step, `n` ranks
 and `w` waited in communication and synchronization, it is `c + min((n - 1) c, w)`; where no section of these phases was

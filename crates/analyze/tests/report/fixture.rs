@@ -1,10 +1,10 @@
 //! Summaries made by hand, one field at a time. Times of phases are per step.
 
 use stepscope_analyze::summary::{
-    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, DurationBucket, InSteps, InstanceRow, LoaderRow,
-    Losses, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory, SectionRow,
-    SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, StepUseRow, ThreadShares, Throughput, Trend,
-    TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
+    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, DurationBucket, FigureSum, InSteps, InstanceRow,
+    LoaderRow, Losses, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
+    SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, StepUseRow, ThreadShares, Throughput,
+    Trend, TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
@@ -390,6 +390,23 @@ impl Run {
         self
     }
 
+    /// Has a point for each step.
+    pub(crate) fn numbered(mut self) -> Self {
+        let duration_ns = self.summary.modes[0].steady.p50.unwrap();
+        let taken = |step| SeriesPoint { duration_sum_ns: duration_ns, ..point(step) };
+        let points = (0..self.steps()).map(taken).collect();
+        self.summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
+        self
+    }
+
+    /// Has the threads of all steps run for all but so long of each.
+    pub(crate) fn blocked(mut self, per_step_ns: u64) -> Self {
+        let step = self.summary.sections.iter_mut().find(|row| row.path == "step").unwrap();
+        let (spans, sum) = (step.stats.count, step.stats.total - per_step_ns * step.stats.count);
+        step.cpu_ns = Some(FigureSum { spans, sum });
+        self
+    }
+
     /// Adds steps of these durations as warm-up before the others.
     pub(crate) fn warmup(mut self, durations: &[u64]) -> Self {
         let mode = &mut self.summary.modes[0];
@@ -532,6 +549,7 @@ impl Run {
             mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns).sum();
         input.steps_ns = mode.steady_ns;
         input.steps = mode.steady.count;
+        input.unknown_ns = mode.unattributed_ns;
         let whole = input.steps_ns + input.between_ns;
         let is_known = whole > 0 && (!mode.phases.is_empty() || input.between_ns > 0);
         input.share = is_known.then(|| (input.in_steps_ns + input.between_ns) as f64 / whole as f64);
@@ -573,6 +591,8 @@ pub(crate) fn healthy() -> Run {
         .phase(Phase::Optimizer, "optimizer", 1_200_000)
         .untagged("metrics", 1, 100_000)
         .own_code(50_000)
+        .blocked(50_000)
+        .numbered()
         .loader(2, 18 * MS, 0.99)
         .waits(50_000, 18 * MS, 3)
         .live(3_000_000, 0.0, 0.0, 0.9)

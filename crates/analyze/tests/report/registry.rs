@@ -56,7 +56,7 @@ fn thresholds_are_read_by_rule_and_key() {
     )
     .unwrap();
     assert_eq!(config.input_bound.moderate_share, 0.1);
-    assert_eq!(config.input_bound.min_steps, Config::default().input_bound.min_steps);
+    assert_eq!(config.input_bound.high_share, Config::default().input_bound.high_share);
     assert_eq!(config.memory_growth.limit_bytes, 7);
     for wrong in [
         r#"{"no_rule": {}}"#,

@@ -92,7 +92,7 @@ fn mistakes_are_told() {
     write(&folder, "threshold.toml", b"[rules.input_bound]\nmoderate_shaer = 0.1\n");
     write(&folder, "old.toml", b"[rules.input_bound]\nmin_share = 0.1\n");
     write(&folder, "type.toml", b"[rules.input_bound]\nmoderate_share = \"high\"\n");
-    write(&folder, "whole.toml", b"# Ours.\n\n[rules]\ninput_bound = { min_steps = -1 }\n");
+    write(&folder, "whole.toml", b"# Ours.\n\n[rules]\ninput_bound = { ready_batches = -1 }\n");
     write(&folder, "dotted.toml", b"rules.input_bound.moderate_share = true\n");
     write(&folder, "table.toml", b"[rules]\ninput_bound = 3\n");
     write(&folder, "outside.toml", b"[thresholds]\nx = 1\n");
@@ -123,7 +123,7 @@ fn mistakes_are_told() {
         (
             "whole.toml",
             2,
-            "whole.toml does not fit: line 4: `min_steps = -1` is not a whole number, 0 or more; an example is the default, `min_steps = 20`",
+            "whole.toml does not fit: line 4: `ready_batches = -1` is not a whole number, 0 or more; an example is the default, `ready_batches = 2`",
         ),
         ("dotted.toml", 2, "dotted.toml does not fit: line 1: `moderate_share = true` is not a number"),
         (

@@ -15,7 +15,7 @@ pub(super) const TABLES: &[Table] = &[
          spans=run.spans errors=run.errors verdict=summary.verdict input_verdict=summary.input.verdict \
          input_share=summary.input.share input_in_steps_ns=summary.input.in_steps_ns \
          input_between_ns=summary.input.between_ns input_steps_ns=summary.input.steps_ns \
-         input_steps=summary.input.steps input_min_steps=summary.input.min_steps mode=summary.mode \
+         input_steps=summary.input.steps mode=summary.mode \
          steps=summary.steps warmup_steps=summary.warmup_steps steps_ns=summary.steps_ns \
          whole_steps=summary.whole.steps whole_steps_ns=summary.whole.total_ns \
          unattributed_ns=summary.unattributed_ns batches=detailed_metrics.batches.count \

@@ -10,7 +10,7 @@ use crate::config::WARMUP_STEPS;
 pub(crate) const LONGEST: usize = WARMUP_STEPS - 32;
 
 /// A warm-up is at most one in so many values of a series.
-const LARGEST_SHARE: u64 = 4;
+pub(crate) const LARGEST_SHARE: u64 = 4;
 
 /// Usual values in a row that end a warm-up.
 const IN_A_ROW: usize = 3;

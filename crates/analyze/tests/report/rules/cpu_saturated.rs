@@ -35,7 +35,10 @@ fn where_steps_take_as_long_it_is_modest() {
 
 #[test]
 fn fine_names_the_figure_and_without_metrics_it_is_unknown() {
-    assert_eq!(fine(RULE, &healthy().build()), "processors were busy for at most 44 % of their time");
+    assert_eq!(
+        fine(RULE, &healthy().build()),
+        "processors were busy for at most 44 %, above 95 % for 0 % of the time (limit 10 %); measured in 500 of 500 steps"
+    );
     let because = unknown(RULE, &Run::of(100, MS).build());
     assert!(
         because.starts_with("needs metrics of the host and its GPUs: run `stepscope monitor"),

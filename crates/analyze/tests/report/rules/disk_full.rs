@@ -26,6 +26,9 @@ fn a_file_system_that_fills_is_found() {
 
 #[test]
 fn fine_names_the_fullest_and_nothing_measured_is_unknown() {
-    assert_eq!(fine(RULE, &healthy().build()), "the fullest file system, `/data`, was at 50 %");
+    assert_eq!(
+        fine(RULE, &healthy().build()),
+        "the fullest file system, `/data`, was at 50 % (limit 80 %); measured in 500 of 500 steps"
+    );
     assert!(unknown(RULE, &Run::of(100, MS).build()).starts_with("needs metrics"));
 }

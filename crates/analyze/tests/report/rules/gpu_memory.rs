@@ -18,6 +18,9 @@ fn memory_that_is_nearly_used_up_is_found() {
 
 #[test]
 fn fine_names_the_figure_and_nothing_measured_is_unknown() {
-    assert_eq!(fine(RULE, &healthy().build()), "at most 75 % of a GPU's memory was in use (60.0 GiB)");
+    assert_eq!(
+        fine(RULE, &healthy().build()),
+        "at most 75 % of a GPU's memory was in use (60.0 GiB) (limit 90 %); measured in 500 of 500 steps"
+    );
     assert!(unknown(RULE, &Run::of(100, MS).build()).starts_with("needs metrics"));
 }

@@ -26,7 +26,7 @@ fn an_idle_gpu_is_found_and_input_is_named_first() {
 fn a_busy_gpu_is_fine_and_none_is_unknown() {
     assert_eq!(
         fine(RULE, &healthy().build()),
-        "GPUs were busy for 93 % of the time and more while steps ran"
+        "the least busy of 1 GPU was busy for 93 % of the time while steps ran (limit 70 %); measured in 500 of 500 steps"
     );
     assert!(unknown(RULE, &Run::of(100, MS).build()).starts_with("needs metrics"));
     let mut summary = healthy().build();

@@ -31,6 +31,12 @@ fn of_several_machines_the_worst_is_named() {
 
 #[test]
 fn fine_names_the_figure_and_without_metrics_it_is_unknown() {
-    assert_eq!(fine(RULE, &healthy().build()), "at most 41 % of 16.0 GiB was in use");
+    assert_eq!(
+        fine(RULE, &healthy().build()),
+        "at most 41 % of 16.0 GiB was in use (limit 85 %); measured in 500 of 500 steps"
+    );
     assert!(unknown(RULE, &Run::of(100, MS).build()).starts_with("needs metrics"));
+    let mut seldom = healthy().build();
+    seldom.metrics.hosts[0].steps_measured = 249;
+    assert!(unknown(RULE, &seldom).starts_with("only 249 of 500 steps were measured; in these at most 41 %"));
 }

@@ -300,19 +300,23 @@ fn workers_are_advised_only_while_processors_are_left() {
 
 #[test]
 fn busy_loaders_that_are_ahead_are_fine() {
-    assert_eq!(fine(RULE, &healthy().build()), "0.50 % of the step time is spent waiting for batches");
+    assert_eq!(
+        fine(RULE, &healthy().build()),
+        "0.50 % of 2.00 s of steps is spent waiting for batches, 99 % has a phase; limit 5.0 %"
+    );
     // The verdict calls preparation input as well.
-    let prepared = fine(RULE, &Run::of(200, 10 * MS).phase(Phase::Preprocessing, "prepare", 6 * MS).build());
+    let run = Run::of(200, 10 * MS).phase(Phase::Preprocessing, "prepare", 6 * MS);
+    let prepared = fine(RULE, &run.phase(Phase::Forward, "forward", 4 * MS).build());
     assert_eq!(
         prepared,
-        "0 % of the step time is spent waiting for batches; preparation takes 60 %: see `slow_preprocessing`"
+        "0 % of 2.00 s of steps is spent waiting for batches; preparation takes 60 %: see `slow_preprocessing`, 100 % has a phase; limit 5.0 %"
     );
 }
 
 #[test]
 fn one_pair_of_thresholds_sets_the_verdict_and_the_rule() {
     let run = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 2_500_000);
-    let summary = run.phase(Phase::Forward, "forward", 7 * MS).build();
+    let summary = run.phase(Phase::Forward, "forward", 7_500_000).build();
     let said = |moderate_share, high_share| {
         let mut config = Config::default();
         (config.input_bound.moderate_share, config.input_bound.high_share) = (moderate_share, high_share);
@@ -326,9 +330,21 @@ fn one_pair_of_thresholds_sets_the_verdict_and_the_rule() {
 }
 
 #[test]
-fn few_steps_are_not_judged() {
-    let summary = Run::of(19, 10 * MS).phase(Phase::DataWait, "data_wait", 9 * MS).build();
-    assert_eq!(unknown(RULE, &summary), "19 steps after warm-up: too few to judge; record at least 20");
+fn one_step_is_judged_and_said_to_be_one() {
+    let summary = Run::of(1, 10 * MS).phase(Phase::DataWait, "data_wait", 9 * MS).build();
+    assert_eq!(found(RULE, &summary)[0].title, "90 % of the step time is spent waiting for batches.");
+}
+
+#[test]
+fn time_without_a_phase_may_be_waiting() {
+    let half = |steps| Run::of(steps, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).build();
+    assert!(unknown(RULE, &half(100)).ends_with(", and 50 % has no phase: give sections theirs"));
+    let report = report::build(&half(100), report::Reading::default(), &Config::default());
+    let said = "Only 50 % of the step time is explained, 0 % is known to be input; the rest has no phase.";
+    assert_eq!(
+        (report.summary.input.verdict, report.summary.verdict.as_str()),
+        (InputVerdict::Unknown, said)
+    );
 }
 
 #[test]
@@ -417,9 +433,15 @@ fn waits_know_what_batches_without_traces_took() {
 
 #[test]
 fn a_long_wait_is_a_finding_whatever_its_share() {
-    let run = |wait_ms| Run::of(100, 60_000 * MS).phase(Phase::DataWait, "data_wait", wait_ms * MS).build();
+    let run = |wait_ms| {
+        let run = Run::of(100, 60_000 * MS).phase(Phase::DataWait, "data_wait", wait_ms * MS);
+        run.phase(Phase::Forward, "forward", (60_000 - wait_ms) * MS).build()
+    };
     let [finding] = found(RULE, &run(1_200)).try_into().unwrap();
     assert_eq!((finding.severity, finding.phase.as_deref()), (2.0, Some("data_wait")));
     assert_eq!(finding.evidence.get("waiting_per_step_ns"), Some(&json!(1_200 * MS)));
-    assert_eq!(fine(RULE, &run(120)), "0.20 % of the step time is spent waiting for batches");
+    assert_eq!(
+        fine(RULE, &run(120)),
+        "0.20 % of 1 h 40 min of steps is spent waiting for batches, 100 % has a phase; limit 5.0 %"
+    );
 }

@@ -39,8 +39,11 @@ fn sections_that_count_bytes_say_how_fast_they_are() {
 }
 
 #[test]
-fn a_run_without_is_fine_and_few_steps_are_not_judged() {
-    assert_eq!(fine(RULE, &healthy().build()), "no section of the training thread has the phase `io`");
-    let few = Run::of(19, 10 * MS).phase(Phase::Io, "write", 5 * MS).build();
-    assert!(unknown(RULE, &few).starts_with("19 steps"));
+fn a_run_without_is_fine_where_the_rest_has_a_phase() {
+    let because = "0 % of 2.00 s of steps goes into reading and writing, 99 % has a phase; limit 5.0 %";
+    assert_eq!(fine(RULE, &healthy().build()), because);
+    let half = Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).build();
+    let because =
+        "0 % of 1.00 s of steps goes into reading and writing, and 50 % has no phase: give sections theirs";
+    assert_eq!(unknown(RULE, &half), because);
 }

@@ -25,7 +25,8 @@ fn idle_processors_are_found_with_what_disks_did() {
 fn a_little_is_fine_and_nothing_measured_is_unknown() {
     assert_eq!(
         fine(RULE, &healthy().build()),
-        "processors were idle for storage for at most 1.0 % of their time"
+        "processors were idle for storage for at most 1.0 %, above 20 % for 0 % of the time (limit 5.0 %); measured in 500 of \
+         500 steps"
     );
     assert!(unknown(RULE, &Run::of(100, MS).build()).starts_with("needs metrics"));
     let mut summary = healthy().build();

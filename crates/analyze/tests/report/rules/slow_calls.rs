@@ -47,7 +47,7 @@ fn sections_of_few_calls_are_not_judged() {
         summary
     };
     assert_eq!(found(RULE, &with(100)).len(), 1);
-    fine(RULE, &with(99));
+    unknown(RULE, &with(99));
 }
 
 #[test]
@@ -71,14 +71,14 @@ fn of_nested_sections_the_innermost_is_named() {
 
 #[test]
 fn usual_variation_and_regular_work_are_fine() {
-    let because = "no section has a few calls that take a multiple of the others";
+    let because = "of 6 sections with 100 calls and more none has few that take 10 times the usual one";
     assert_eq!(fine(RULE, &healthy().build()), because);
     // Every fourth call is a slow one: that is its work.
     let regular = Run::of(200, 10 * MS).varying("log", &[MS, MS, MS, 30 * MS]).build();
-    assert_eq!(fine(RULE, &regular), because);
+    assert!(fine(RULE, &regular).starts_with("of 1 section with 100 calls"));
     // 9 times the median.
     let varying: Vec<u64> = (0..20).map(|call| if call == 7 { 9 * MS } else { MS }).collect();
-    assert_eq!(fine(RULE, &Run::of(200, 10 * MS).varying("log", &varying).build()), because);
+    assert!(fine(RULE, &Run::of(200, 10 * MS).varying("log", &varying).build()).starts_with("of 1 section"));
 }
 
 #[test]
@@ -87,8 +87,7 @@ fn slow_calls_of_the_first_steps_are_warmup() {
     let run = || Run::of(200, 10 * MS).varying("forward", &once);
     assert_eq!(found(RULE, &run().build()).len(), 1);
     let warm = run().warmup(&[900 * MS]).warmup_of("step/forward", &[900 * MS], MS);
-    let because = "no section has a few calls that take a multiple of the others";
-    assert_eq!(fine(RULE, &warm.build()), because);
+    assert!(fine(RULE, &warm.build()).starts_with("of 1 section"));
     // What other sections take in the first steps is none of its, if that is known.
     let other = || run().untagged("jit", 1, MS).warmup(&[900 * MS]);
     assert_eq!(found(RULE, &other().warmup_of("step/jit", &[900 * MS], MS).build()).len(), 1);
@@ -138,7 +137,7 @@ fn periodic_work_of_the_model_itself_is_found() {
     }
     // The optimizer works once in so many steps where gradients are accumulated, and what is logged is meant to be.
     for (phase, name) in [(Phase::Optimizer, "optimizer"), (Phase::Io, "log")] {
-        assert!(fine(RULE, &with(phase, name)).ends_with("cost most, 0 % of the step time"), "{name}");
+        assert!(fine(RULE, &with(phase, name)).contains("cost most, 0 % of "), "{name}");
     }
 }
 
@@ -148,7 +147,7 @@ fn checkpoints_and_waits_are_left_to_their_rules() {
         let mut summary = Run::of(200, 10 * MS).varying("part", &spikes()).build();
         let row = summary.sections.iter_mut().find(|row| row.name == "part").unwrap();
         row.phase = Some(PhaseName::Known(phase));
-        assert!(fine(RULE, &summary).starts_with("no section"), "{phase}");
+        assert!(fine(RULE, &summary).starts_with("of "), "{phase}");
     }
 }
 
@@ -157,9 +156,10 @@ fn what_loaders_do_and_steps_read_in_part_are_not_judged() {
     let run = || Run::of(200, 10 * MS).varying("log", &spikes());
     let mut elsewhere = run().build();
     elsewhere.sections.iter_mut().flat_map(|row| &mut row.in_steps).for_each(|part| part.driving_ns = 0);
-    assert!(fine(RULE, &elsewhere).starts_with("no section"));
+    assert!(fine(RULE, &elsewhere).starts_with("of "));
     let mut partly = run().build();
     partly.coverage.recorded_steps = Some(2_000);
     assert!(unknown(RULE, &partly).contains("how rare slow calls are may not be"));
-    assert!(unknown(RULE, &Run::of(19, 10 * MS).varying("log", &spikes()).build()).starts_with("19 steps"));
+    let few = unknown(RULE, &Run::of(99, 10 * MS).varying("log", &spikes()).build());
+    assert_eq!(few, "no section has the 100 calls that few slow ones are told among");
 }

@@ -95,7 +95,7 @@ fn what_waits_for_others_is_not_slow() {
     for waiting in [waits, locks] {
         let ranks =
             [(same(STEPS, 8 * MS), USUAL), (same(STEPS, 10 * MS), waiting), (same(STEPS, 8 * MS), USUAL)];
-        assert_eq!(fine(RULE, &group(&ranks)), "no rank works longer for a step than most of the others");
+        assert_eq!(fine(RULE, &group(&ranks)), "3 ranks work 8.00 ms a step each");
     }
 }
 
@@ -117,14 +117,16 @@ fn ranks_that_cannot_be_compared_are_not() {
     let ranks = [(same(STEPS, 8 * MS), USUAL), (same(STEPS, 10 * MS), DRAGS)];
     let mut summary = group(&ranks);
     summary.modes[0].all = same(STEPS, 9 * MS);
-    assert_eq!(fine(RULE, &summary), "ranks do steps of their own, so that none waits for another");
+    assert!(unknown(RULE, &summary).starts_with("ranks do steps of other numbers"));
     let mut summary = group(&ranks);
     summary.instances[0].resource.rank = Some(1);
     assert!(unknown(RULE, &summary).starts_with("several processes are of the same rank"));
     summary.instances[0].resource.rank = None;
     assert!(unknown(RULE, &summary).starts_with("processes do not say which rank they are"));
-    let few = [(same(STEPS, 8 * MS), USUAL), (same(39, 10 * MS), DRAGS)];
-    assert!(unknown(RULE, &group(&few)).starts_with("rank 1 has 39 steps after warm-up"));
-    assert_eq!(fine(RULE, &Run::of(STEPS, 10 * MS).build()), "one process does the steps");
-    assert!(unknown(RULE, &Run::of(39, 10 * MS).build()).starts_with("39 steps"));
+    let few = [(same(STEPS, 8 * MS), USUAL), (same(2, 10 * MS), DRAGS)];
+    assert!(unknown(RULE, &group(&few)).starts_with("rank 1 has 2 steps after warm-up: how its steps vary"));
+    assert_eq!(
+        fine(RULE, &Run::of(STEPS, 10 * MS).build()),
+        format!("one process does the steps, all {STEPS}")
+    );
 }

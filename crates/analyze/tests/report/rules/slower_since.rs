@@ -80,9 +80,9 @@ fn only_what_lasts_counts() {
     assert_eq!(told, [(60, 260 * MS / 200), (150, 50 * MS / 200)]);
     // Back where it was, or faster.
     summary.changes = vec![then(60, 99, 10, 14), then(100, 199, 14, 10)];
-    assert_eq!(fine(RULE, &summary), "step times change, but do not stay longer");
+    assert_eq!(fine(RULE, &summary), "step times change 2 times, and do not stay longer");
     summary.changes.clear();
-    assert_eq!(fine(RULE, &summary), "step times keep their level");
+    assert!(unknown(RULE, &summary).starts_with("steps have no numbers"));
 }
 
 #[test]

@@ -29,6 +29,9 @@ fn what_is_read_seldom_is_found_without_the_time() {
 
 #[test]
 fn nothing_swapped_is_fine_and_nothing_measured_is_unknown() {
-    assert_eq!(fine(RULE, &healthy().build()), "at most 0 pages a second were swapped");
+    assert_eq!(
+        fine(RULE, &healthy().build()),
+        "at most 0 pages a second were swapped, any for 0 % of the time (limit 1.0 %); measured in 500 of 500 steps"
+    );
     assert!(unknown(RULE, &Run::of(100, MS).build()).starts_with("needs metrics"));
 }

@@ -1,5 +1,6 @@
 //! Fixtures of `sync_waits`.
 
+use stepscope_analyze::summary::FigureSum;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -32,9 +33,27 @@ fn waits_between_steps_count() {
 }
 
 #[test]
-fn a_run_without_waits_is_fine_and_few_steps_are_not_judged() {
-    let because = "no section of the training thread has the phase `synchronization`";
+fn threads_that_ran_all_the_time_waited_for_nothing() {
+    let because = "the steps' own threads were blocked for 0.50 % of 2.00 s of steps; limit 10 %";
     assert_eq!(fine(RULE, &healthy().build()), because);
-    let few = Run::of(19, 10 * MS).phase(Phase::Synchronization, "sync", 5 * MS).build();
-    assert!(unknown(RULE, &few).starts_with("19 steps"));
+}
+
+#[test]
+fn sections_of_other_phases_may_wait_inside() {
+    let run = || Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 10 * MS);
+    assert!(unknown(RULE, &run().build()).starts_with("no section has the phase `synchronization`"));
+    assert!(
+        unknown(RULE, &run().blocked(MS).build()).starts_with("no section has the phase `synchronization`")
+    );
+    let mut some = run().blocked(0).build();
+    some.sections
+        .iter_mut()
+        .for_each(|row| row.cpu_ns = row.cpu_ns.map(|ran| FigureSum { spans: 99, ..ran }));
+    assert!(unknown(RULE, &some).starts_with("no section has the phase `synchronization`"));
+}
+
+#[test]
+fn one_step_is_enough() {
+    let one = Run::of(1, 10 * MS).phase(Phase::Synchronization, "sync", 5 * MS).build();
+    assert!(found(RULE, &one)[0].title.starts_with("50 % of the step time"));
 }

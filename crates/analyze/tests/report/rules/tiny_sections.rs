@@ -24,9 +24,12 @@ fn recording_that_takes_a_good_part_of_the_step_is_found() {
 
 #[test]
 fn a_few_are_fine() {
-    assert_eq!(fine(RULE, &healthy().build()), "no section takes less than 1.00 µs");
+    assert_eq!(
+        fine(RULE, &healthy().build()),
+        "recording the sections below 1.00 µs, 0 a step, takes about 0 % of 2.00 s of steps; limit 5.0 %"
+    );
     let some = Run::of(100, 10 * MS).untagged("neuron", 2_000, 100).build();
-    assert_eq!(fine(RULE, &some), "recording the sections below 1.00 µs takes 4.0 %");
+    assert!(fine(RULE, &some).contains("takes about 4.0 % of "), "{}", fine(RULE, &some));
 }
 
 #[test]
@@ -34,5 +37,4 @@ fn what_others_recorded_is_not_judged() {
     let mut summary = Run::of(100, 10 * MS).untagged("neuron", 5_000, 100).build();
     summary.state.is_ours = false;
     assert!(unknown(RULE, &summary).starts_with("another library"));
-    assert!(unknown(RULE, &Run::of(19, MS).untagged("x", 5_000, 1).build()).starts_with("19 steps"));
 }
