@@ -3,14 +3,15 @@
 
 use stepscope_core::SectionKind;
 
-use super::{Config, Judged, Rule, fine, unknown};
+use super::{Config, Judged, RestsOn, Rule, fine, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded};
 use crate::report::units::percent;
 use crate::steps::run_queue_delay;
 use crate::summary::{ModeThreads, SectionRow, Summary};
 use crate::threads::judged::StepThreads;
 
-pub(super) const RULE: Rule = Rule::new("Processor contention", FindingType::Compute);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::ReadSteps, ..Rule::new("Processor contention", FindingType::Compute) };
 
 thresholds! {
     /// Share of the step time for which its thread could run and had no processor, from which it is a finding.

@@ -1,13 +1,14 @@
 //! Rule `lock_contention`: the step waits while threads take turns in a section: one runs in it, others are in a futex in it.
 //! Where they are not seen to take turns it may be a channel or a condition variable, and nothing is said of a lock.
 
-use super::{Config, Judged, Rule, fine, unknown};
+use super::{Config, Judged, RestsOn, Rule, fine, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded};
 use crate::report::units::{count, percent};
 use crate::summary::{SectionThreads, Summary};
 use crate::threads::judged::{Lock, NEEDS_DEEP, StepThreads, free_cpus, locked};
 
-pub(super) const RULE: Rule = Rule::new("Lock contention", FindingType::Synchronization);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::ReadSteps, ..Rule::new("Lock contention", FindingType::Synchronization) };
 
 thresholds! {
     /// Share of the step time that threads could save if none waited for another, from which it is a finding.

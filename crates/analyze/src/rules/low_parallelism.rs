@@ -1,12 +1,15 @@
 //! Rule `low_parallelism`: the step waits for work that fewer threads do than there are free processors.
 
-use super::{Config, Judged, Rule, fine, unknown};
+use super::{Config, Judged, RestsOn, Rule, fine, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded};
 use crate::report::units::percent;
 use crate::summary::{SectionThreads, Summary};
 use crate::threads::judged::{Lock, StepThreads, free_cpus, locked};
 
-pub(super) const RULE: Rule = Rule::new("Too few threads at work", FindingType::Synchronization);
+pub(super) const RULE: Rule = Rule {
+    rests_on: RestsOn::ReadSteps,
+    ..Rule::new("Too few threads at work", FindingType::Synchronization)
+};
 
 thresholds! {
     /// Share of the step time that as many threads as there are free processors could save, from which it is a finding.

@@ -1,11 +1,12 @@
 //! Rule `memory_churn`: allocations and page faults of the step's thread, each of which costs little, and all together much.
 
-use super::{Config, Judged, Rule, Steps, fine, unknown};
+use super::{Config, Judged, RestsOn, Rule, Steps, fine, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::units::{count, percent};
 use crate::summary::{SectionRow, Summary};
 
-pub(super) const RULE: Rule = Rule::new("Memory churn", FindingType::Memory);
+pub(super) const RULE: Rule =
+    Rule { rests_on: RestsOn::ReadSteps, ..Rule::new("Memory churn", FindingType::Memory) };
 
 thresholds! {
     /// Share of the step time that allocations and page faults take, from which they are a finding.
@@ -18,7 +19,7 @@ thresholds! {
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.memory_churn;
-    let steps = Steps::read(summary, 1)?;
+    let steps = Steps::read(summary)?;
     let used = steps.mode.use_per_step;
     if used.alloc_count.is_none() && used.minor_faults.is_none() {
         return unknown(

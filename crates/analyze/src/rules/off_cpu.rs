@@ -3,13 +3,16 @@
 
 use stepscope_core::{Phase, ThreadState};
 
-use super::{Config, Judged, Rule, fine};
+use super::{Config, Judged, RestsOn, Rule, fine};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded};
 use crate::report::units::percent;
 use crate::summary::{PhaseName, SectionThreads, Summary};
 use crate::threads::judged::{StepThreads, words};
 
-pub(super) const RULE: Rule = Rule::new("Blocked without a known wait", FindingType::Synchronization);
+pub(super) const RULE: Rule = Rule {
+    rests_on: RestsOn::ReadSteps,
+    ..Rule::new("Blocked without a known wait", FindingType::Synchronization)
+};
 
 thresholds! {
     /// Share of the step time for which a section is blocked from which it is a finding.

@@ -27,7 +27,7 @@ impl<'a> StepThreads<'a> {
     /// # Errors
     /// With the verdict to give where no step says what its thread did.
     pub(crate) fn of(summary: &'a Summary) -> Result<Self, Verdict> {
-        let steps = Steps::read(summary, 1)?;
+        let steps = Steps::read(summary)?;
         let Some(shares) = steps.mode.threads.as_ref().filter(|shares| shares.duration_ns > 0) else {
             return Err(Verdict::unknown(
                 "needs the CPU time of steps, which is recorded from level `detailed` on, on Linux",
