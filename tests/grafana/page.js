@@ -31,9 +31,9 @@ registry.setInit(() => [
   ...custom.map((id) => property(`custom.${id}`, data.identityOverrideProcessor, true)),
 ]);
 data.standardTransformersRegistry.setInit(() =>
-  Object.values(data.standardTransformers).map((transformation) => ({
-    id: transformation.id, name: transformation.name, transformation, editor: () => null,
-  })));
+  // Some are exported by two names.
+  [...new Map(Object.values(data.standardTransformers).map((transformation) => [transformation.id, transformation])).values()]
+    .map((transformation) => ({ id: transformation.id, name: transformation.name, transformation: async () => transformation, editor: () => null })));
 
 // As Grafana's data source of Prometheus does it: a frame a series for plots, one a query for tables.
 function frames(answers, targets) {
@@ -137,7 +137,7 @@ const KINDS = {
         namePlacement: panel.options.namePlacement, valueDisplayMode: panel.options.valueMode,
       })),
   table: (panel, frames, size) => h(ui.Table, { data: frames[0], ...size, columnMinWidth: 60, initialSortBy: panel.options.sortBy }),
-  flamegraph: (panel, frames, size) => h(FlameGraph, { frame: frames[0], ...size }),
+  flamegraph: (panel, frames, size) => h(FlameGraph, { frame: frames[0], theme, ...size }),
 };
 
 class Caught extends React.Component {
@@ -174,12 +174,13 @@ function told(panel, frames) {
   };
 }
 
+window.colorOf = (name) => theme.visualization.getColorByName(name);
+
 window.draw = async (board, answers) => {
   window.answers = answers ?? { from: 0, to: 1, step: 1, panels: {} };
   const width = document.documentElement.clientWidth;
   CELL.width = (width - CELL.gap) / 24;
-  const said = [];
-  const places = await Promise.all(board.panels.map(async (panel) => {
+  const panels = await Promise.all(board.panels.map(async (panel) => {
     const { x, y, w, h: tall } = panel.gridPos;
     const place = {
       left: CELL.gap + x * CELL.width, top: CELL.gap + y * (CELL.height + CELL.gap),
@@ -188,18 +189,18 @@ window.draw = async (board, answers) => {
     const snapshots = (panel.targets ?? []).flatMap((target) => target.snapshot ?? []).map(data.dataFrameFromJSON);
     const input = snapshots.length > 0 ? snapshots : frames(window.answers.panels[panel.id] ?? {}, panel.targets ?? []);
     const shown = overridden(panel, await transformed(panel, input));
-    said.push(told(panel, shown));
-    return h("section", { key: panel.id, "data-panel": panel.id, style: { position: "absolute", ...place } },
+    const element = h("section", { key: panel.id, "data-panel": panel.id, style: { position: "absolute", ...place } },
       h(ui.PanelChrome, { ...place, title: panel.title, description: panel.description, padding: "none" },
         (innerWidth, innerHeight) => {
           const size = { width: innerWidth - 16, height: innerHeight - 8 };
           return h("div", { style: { padding: "0 8px 8px", ...size } }, inside(panel, shown, size));
         }));
+    return { element, told: told(panel, shown) };
   }));
   const bottom = Math.max(...board.panels.map((panel) => panel.gridPos.y + panel.gridPos.h));
   const root = document.getElementById("board");
   root.style.height = `${CELL.gap + bottom * (CELL.height + CELL.gap)}px`;
   window.root ??= createRoot(root);
-  window.root.render(h(data.ThemeContext.Provider, { value: theme }, h(ui.GlobalStyles), h(ui.PortalContainer ?? "div"), ...places));
-  return said;
+  window.root.render(h(data.ThemeContext.Provider, { value: theme }, h(ui.GlobalStyles), ...panels.map((panel) => panel.element)));
+  return panels.map((panel) => panel.told);
 };
