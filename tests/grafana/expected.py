@@ -132,6 +132,8 @@ def table(panel, results, told, sight):
         if panel["targets"] and results and not is_empty(panel, sight):
             yield "no data, and no word of what to switch on"
         return
+    if is_empty(panel, sight):
+        yield "a row says what a panel without data says"
     renamed = {override["matcher"]["options"]: entry["value"] for override in panel["fieldConfig"]["overrides"]
                for entry in override["properties"] if entry["id"] == "displayName"}
     hidden = {name for change in panel.get("transformations", []) if change["id"] == "organize"
