@@ -27,33 +27,46 @@ fn program_for(configuration: &Path) -> &'static str {
     }
 }
 
+/// The files that the collector is given for it: one that receives nothing goes beside laptop.yaml.
+fn files_for(configuration: &Path, text: &str) -> Vec<PathBuf> {
+    let laptop = configuration.with_file_name("laptop.yaml");
+    let beside = (!text.contains("\nreceivers:")).then_some(laptop);
+    beside.into_iter().chain([configuration.to_owned()]).collect()
+}
+
 #[test]
 fn the_collector_takes_every_configuration() {
     let folder = TempFolder::new("configuration").expect("a folder");
-    let validate = |program: &str, text: &str| {
-        let file = folder.join("configuration.yaml");
-        std::fs::write(&file, text).expect("written");
+    let validate = |program: &str, files: &[PathBuf]| {
         let mut command = Command::new(stack::path(program).expect("a path"));
-        command.arg("validate").arg("--config").arg(file).env("COLLECTOR_DATA", folder.path());
+        command.arg("validate").env("COLLECTOR_DATA", folder.path());
+        files.iter().for_each(|file| drop(command.arg("--config").arg(file)));
         process::run(&mut command, LIMIT).expect("the collector is built: scripts/stack build").success()
     };
     let configurations = configurations();
     for path in &configurations {
         let text = std::fs::read_to_string(path).expect("text");
-        let program = program_for(path);
-        validate(program, &text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+        let mut files = files_for(path, &text);
+        validate(program_for(path), &files).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
         // The check can fail.
-        let misspelt = text.replace("memory_limiter:", "memory_limit:");
-        assert!(validate(program, &misspelt).is_err(), "{}: a misspelt name passes", path.display());
+        let misspelt = folder.join("misspelt.yaml");
+        std::fs::write(&misspelt, text.replace("exporters:", "exporter:")).expect("written");
+        files.pop();
+        files.push(misspelt);
+        assert!(validate(program_for(path), &files).is_err(), "{}: a misspelt name passes", path.display());
     }
-    assert_eq!(configurations.len(), 4);
+    let is_there = |name: &str| configurations.iter().any(|path| path.ends_with(name));
+    assert!(["laptop.yaml", "production.yaml"].iter().chain(&OF_THE_GATEWAY).all(|name| is_there(name)));
 }
 
 #[test]
 fn every_configuration_starts() {
     for path in configurations() {
+        let text = std::fs::read_to_string(&path).expect("text");
+        let files: Vec<_> = files_for(&path, &text).iter().map(|file| file.display().to_string()).collect();
+        let mut arguments = vec!["collector"];
+        arguments.extend(files.iter().flat_map(|file| ["--config", file]));
         let settings = [("STACK_COLLECTOR", program_for(&path))];
-        let arguments = ["collector", "--config", &path.to_string_lossy()];
         let stack =
             Stack::start(&arguments, &settings).unwrap_or_else(|problem| panic!("{path:?}: {problem}"));
         let log = stack.log("collector");
