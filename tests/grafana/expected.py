@@ -84,7 +84,7 @@ def plot(panel, results, _, sight):
         yield f"nothing is drawn: {sight['ink']} colours"
     # A legend that is too long is scrolled.
     for target, one in series[:3]:
-        name = legend(target, one["metric"])
+        name = legend(target, one["metric"]).strip()
         if panel["options"]["legend"]["showLegend"] and name not in sight["text"]:
             yield f"{name!r} is not in the legend"
 

@@ -1,12 +1,19 @@
 // Draws boards with Grafana's own libraries, outside of Grafana: frames, units, thresholds, mappings, overrides and transformations
 // by @grafana/data, plots, figures, bars, tables and legends by @grafana/ui. What Grafana's application does between those is here
 // in short: Prometheus' answers become frames, panels have their places. Bundled for a browser by pictures.js.
-import * as React from "react";
-import { createRoot } from "react-dom/client";
-import * as data from "@grafana/data";
-import * as ui from "@grafana/ui";
-import { VizOrientation } from "@grafana/schema";
-import { FlameGraph } from "./flames.js";
+// By `require`: what they publish as modules takes packages of the older kind for what Node makes of them, and bundled so tables
+// and flame graphs are made of nothing.
+"use strict";
+const React = require("react");
+const { createRoot } = require("react-dom/client");
+require("uplot/dist/uPlot.min.css");
+// Grafana's letters, whose widths its sizes come from.
+require("@fontsource/inter/latin-400.css");
+require("@fontsource/inter/latin-500.css");
+const data = require("@grafana/data");
+const ui = require("@grafana/ui");
+const { VizOrientation } = require("@grafana/schema");
+const { FlameGraph } = require("@grafana/flamegraph");
 
 const h = React.createElement;
 const theme = data.createTheme({ colors: { mode: "dark" } });
@@ -137,7 +144,9 @@ const KINDS = {
         namePlacement: panel.options.namePlacement, valueDisplayMode: panel.options.valueMode,
       })),
   table: (panel, frames, size) => h(ui.Table, { data: frames[0], ...size, columnMinWidth: 60, initialSortBy: panel.options.sortBy }),
-  flamegraph: (panel, frames, size) => h(FlameGraph, { frame: frames[0], theme, ...size }),
+  flamegraph: (panel, frames, size) =>
+    h("div", { style: { ...size, overflow: "hidden" } },
+      h(FlameGraph, { data: frames[0], getTheme: () => theme, stickyHeader: false, enableNewUI: false, keepFocusOnDataChange: false })),
 };
 
 class Caught extends React.Component {
@@ -178,6 +187,7 @@ window.colorOf = (name) => theme.visualization.getColorByName(name);
 
 window.draw = async (board, answers) => {
   window.answers = answers ?? { from: 0, to: 1, step: 1, panels: {} };
+  await Promise.all([400, 500].map((weight) => document.fonts.load(`${weight} 14px Inter`)));
   const width = document.documentElement.clientWidth;
   CELL.width = (width - CELL.gap) / 24;
   const panels = await Promise.all(board.panels.map(async (panel) => {

@@ -28,7 +28,10 @@ pub(super) fn draw(folder: &Path, report: &Path, program: &Path) -> Outcome {
 fn bundle(folder: &Path) -> Outcome {
     let mut bundle = command(folder.join("node_modules/.bin/esbuild"), &["tests/grafana/page.js", "--bundle"]);
     bundle.args(["--log-level=warning", "--define:process.env.NODE_ENV=\"production\""]);
-    bundle.args(["--loader:.svg=dataurl", "--loader:.ttf=empty"]).env("NODE_PATH", folder.join("node_modules"));
+    for (kind, loader) in [("svg", "dataurl"), ("woff2", "dataurl"), ("woff", "empty"), ("ttf", "empty")] {
+        bundle.arg(format!("--loader:.{kind}={loader}"));
+    }
+    bundle.env("NODE_PATH", folder.join("node_modules"));
     bundle.arg(format!("--outfile={}", folder.join("page.bundle.js").display()));
     run(bundle)?;
     fs::copy(root().join("tests/grafana/page.html"), folder.join("page.html"))
