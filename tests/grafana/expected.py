@@ -44,7 +44,13 @@ def last(series):
 
 
 def legend(target, labels):
-    return re.sub(r"\{\{\s*(\w+)\s*\}\}", lambda match: labels.get(match.group(1), ""), target["legendFormat"])
+    """As Grafana fills it in: a label that a series has not is shown by its own name."""
+    return re.sub(r"\{\{\s*(\w+)\s*\}\}", lambda match: labels.get(match.group(1), match.group(1)), target["legendFormat"])
+
+
+def nameless(target, labels):
+    """Labels of the legend that the series lacks."""
+    return [name for name in re.findall(r"\{\{\s*(\w+)\s*\}\}", target["legendFormat"]) if name not in labels]
 
 
 def step_color(panel, value):
@@ -82,6 +88,9 @@ def plot(panel, results, _, sight):
         return
     if sight["ink"] < 3:
         yield f"nothing is drawn: {sight['ink']} colours"
+    for target, one in series:
+        for name in nameless(target, one["metric"]):
+            yield f"a series has no label {name!r}, whose name is shown instead"
     # A legend that is too long is scrolled.
     for target, one in series[:3]:
         name = legend(target, one["metric"]).strip()

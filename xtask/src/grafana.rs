@@ -38,7 +38,8 @@ pub(crate) fn check(target: &Path, program: &Path, generator: &Path) -> Outcome 
 fn install(folder: &Path) -> Outcome {
     let failed = |error| format!("failed to make {}: {error}", folder.display());
     let (wanted, there) = (root().join("tests/grafana/package.json"), folder.join("package.json"));
-    let is_current = fs::read(&there).is_ok_and(|there| fs::read(&wanted).is_ok_and(|wanted| wanted == there));
+    let is_current =
+        fs::read(&there).is_ok_and(|there| fs::read(&wanted).is_ok_and(|wanted| wanted == there));
     if is_current && folder.join("node_modules/@grafana/ui").is_dir() {
         return Ok(());
     }
@@ -61,7 +62,8 @@ fn reports(folder: &Path, program: &Path, generator: &Path) -> Outcome<Vec<PathB
     run(generate)?;
     let inputs = root().join("tests/golden/inputs");
     let mut reports = Vec::new();
-    for (name, input) in RUNS.iter().map(|name| (*name, inputs.join(name))).chain([("large", large.clone())]) {
+    for (name, input) in RUNS.iter().map(|name| (*name, inputs.join(name))).chain([("large", large.clone())])
+    {
         for format in ["grafana", "json"] {
             let report = folder.join(format!("{name}.{format}.json"));
             let mut analyze = command(program, &["--quiet", "analyze", "--format", format, "--output"]);

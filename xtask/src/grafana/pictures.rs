@@ -26,7 +26,8 @@ pub(super) fn draw(folder: &Path, report: &Path, program: &Path) -> Outcome {
 
 /// The page and all that it is made of, in one file.
 fn bundle(folder: &Path) -> Outcome {
-    let mut bundle = command(folder.join("node_modules/.bin/esbuild"), &["tests/grafana/page.js", "--bundle"]);
+    let mut bundle =
+        command(folder.join("node_modules/.bin/esbuild"), &["tests/grafana/page.js", "--bundle"]);
     bundle.args(["--log-level=warning", "--define:process.env.NODE_ENV=\"production\""]);
     for (kind, loader) in [("svg", "dataurl"), ("woff2", "dataurl"), ("woff", "empty"), ("ttf", "empty")] {
         bundle.arg(format!("--loader:.{kind}={loader}"));
