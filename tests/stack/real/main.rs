@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the measured figures belong into the log of a test run")]
 
 mod configuration;
+mod gateway;
 mod jaeger;
 mod leftovers;
 mod monitor;

@@ -16,7 +16,7 @@ pub(super) fn first_ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {
         lines.push("scripts/stack build jaeger collector-slim".to_owned());
     }
     if is_in("foreign", stages) {
-        lines.push("scripts/stack build".to_owned());
+        lines.push("scripts/stack build collector jaeger collector-gateway".to_owned());
         lines.push(frameworks::line(WITH_BURN, &framework_target()?));
     }
     Ok(lines)

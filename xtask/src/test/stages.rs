@@ -66,9 +66,15 @@ pub(super) const STAGES: &[Stage] = &[
     ),
     stage("fuzz", "fuzz targets, a minute of a processor", Length::Long, &[], fuzz_shortly),
     stage("perfetto", "converted traces in Perfetto's trace processor", Length::Long, &["release"], perfetto),
-    stage("grafana", "boards by Grafana's types, rules by promtool", Length::Long, &["release"], boards),
+    stage(
+        "grafana",
+        "boards by Grafana's types and libraries, rules by promtool",
+        Length::Long,
+        &["release"],
+        boards,
+    ),
     stage("page", "the whole report page in a real browser", Length::Long, &["release"], page_in_browser),
-    stage("foreign", "builds the collector, Jaeger and a program with burn", Length::Build, &[], foreign),
+    stage("foreign", "builds collectors, Jaeger and a program with burn", Length::Build, &[], foreign),
     stage("stack", "with the real collector and Jaeger", Length::Long, &["release", "foreign"], stack),
     stage("bench", "a little of the bench of spans; the others compile", Length::Long, &[], bench),
     stage("timed", "training runs that are judged by their times", Length::Long, &["release"], timed),
@@ -162,7 +168,9 @@ fn perfetto() -> Outcome {
 }
 
 fn boards() -> Outcome {
-    grafana::check(&target_directory()?, &release_program()?)
+    python()?;
+    programs::build()?;
+    grafana::check(&target_directory()?, &release_program()?, &programs::generator()?)
 }
 
 /// The page of a real run, and that of a hundred thousand steps.
@@ -198,7 +206,7 @@ fn frameworks() -> Outcome {
 /// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it. The
 /// program with burn is built where the stage `frameworks` finds it again.
 fn foreign() -> Outcome {
-    run_command(command("scripts/stack", &["build"]))?;
+    run_command(command("scripts/stack", &["build", "collector", "jaeger", "collector-gateway"]))?;
     frameworks::build(programs::WITH_BURN, &programs::framework_target()?)
 }
 

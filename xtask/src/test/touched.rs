@@ -33,6 +33,7 @@ const TOUCHES: &[(&str, &[&str])] = &[
     ("tests/grafana/", &["grafana"]),
     ("tests/allocators/", &["frameworks"]),
     ("crates/metrics/src/source/allocators/", &["frameworks"]),
+    ("crates/analyze/src/render/grafana", &["grafana"]),
     ("grafana/", &["grafana"]),
     ("xtask/src/dashboards/", &["grafana"]),
     ("fuzz/", &["fuzz"]),
