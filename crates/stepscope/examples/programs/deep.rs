@@ -77,7 +77,7 @@ pub(crate) fn locked(steps: u64, waiting: u64) {
         let _outer = section!("outer");
         std::thread::scope(|scope| {
             let held = lock.lock().unwrap();
-            let (tell, told) = std::sync::mpsc::channel();
+            let (tell, told) = std::sync::mpsc::sync_channel(waiting as usize);
             for _ in 0..waiting {
                 let (tell, lock) = (tell.clone(), &lock);
                 scope.spawn(move || {

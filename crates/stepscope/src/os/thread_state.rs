@@ -202,11 +202,12 @@ mod tests {
     #[test]
     fn a_thread_that_waits_for_a_pipe_is_seen_doing_so_and_one_that_has_ended_is_not() {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        let (tell, told) = std::sync::mpsc::channel();
-        let waiting = std::thread::spawn(move || {
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let wait = move || {
             tell.send(sys::thread_id()).unwrap();
             std::io::Read::read(&mut &reader, &mut [0]).unwrap()
-        });
+        };
+        let waiting = std::thread::Builder::new().name("waiting".into()).spawn(wait).unwrap();
         let mut watched = WatchedThread::new(told.recv().unwrap());
         // Where a container keeps it back, there is nothing to see.
         if is_told() {

@@ -143,8 +143,8 @@ impl Looker {
         if begun == self.begun {
             return;
         }
-        self.begun = begun;
-        self.others = registry.latest(&mut self.ids, MAX_THREADS);
+        let is_new_step = std::mem::replace(&mut self.begun, begun) == 0;
+        let beyond = registry.latest(&mut self.ids, MAX_THREADS);
         if let Some(position) = self.ids.iter().position(|&id| id == first) {
             self.ids.swap(0, position);
         } else {
@@ -152,13 +152,18 @@ impl Looker {
             self.ids.insert(0, first);
             self.ids.truncate(MAX_THREADS);
         }
-        let ids = &self.ids;
-        self.threads.retain(|watched| ids.contains(&watched.id));
-        for &id in ids {
-            if self.threads.iter().all(|watched| watched.id != id) {
-                self.threads.push(WatchedThread::new(id));
+        let Self { ids, threads, .. } = self;
+        if is_new_step {
+            threads.retain(|watched| ids.contains(&watched.id));
+        }
+        let lasting = ids.len() as u64 + beyond;
+        for &id in &*ids {
+            // Those that are looked at in a step are until its end.
+            if threads.len() < MAX_THREADS && threads.iter().all(|watched| watched.id != id) {
+                threads.push(WatchedThread::new(id));
             }
         }
+        self.others = lasting.saturating_sub(threads.len() as u64);
     }
 }
 
