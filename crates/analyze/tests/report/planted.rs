@@ -125,9 +125,11 @@ impl Planted {
         let mut ids: Vec<(&str, i64, u64)> = Vec::new();
         for (&Section(path, thread, from, to, cpu, runnable), span_id) in self.sections.iter().zip(2..) {
             let (around, name) = path.rsplit_once('/').unwrap_or(("", path));
-            // On its own thread, else of the step.
-            let parent =
-                ids.iter().find(|(other, on, _)| *other == around && *on == thread).map_or(1, |of| of.2);
+            // On its own thread, else on another, else of the step.
+            let around_it = |is_own: bool| {
+                ids.iter().find(|(other, on, _)| *other == around && (*on == thread || !is_own))
+            };
+            let parent = around_it(true).or_else(|| around_it(false)).map_or(1, |of| of.2);
             ids.push((path, thread, span_id));
             let mut span = span_of(span_id, start_ns + at(from), start_ns + at(to));
             span.parent = Some(parent);
