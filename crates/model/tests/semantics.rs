@@ -352,7 +352,7 @@ fn thread_samples_of_a_deep_step_are_read_in_the_order_of_time_beside_its_polls(
         with(span([1; 16], 1, 0, "step", 1_000, 1_100), of_root),
         span([1; 16], 2, 1, "in", 1_001, 1_002),
     ];
-    let (collected, issues) = one(SCOPE_NAME, resource(0), spans);
+    let (collected, issues) = one("other", resource(0), spans);
     assert_eq!(issues, []);
     let trace = only(&collected);
     let numbers = trace.samples.iter().map(|of| (of.time_ns, of.thread, of.state.as_str(), of.address));
