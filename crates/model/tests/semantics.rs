@@ -352,11 +352,13 @@ fn thread_samples_of_a_deep_step_are_read_in_the_order_of_time_beside_its_polls(
         with(span([1; 16], 1, 0, "step", 1_000, 1_100), of_root),
         span([1; 16], 2, 1, "in", 1_001, 1_002),
     ];
-    let (collected, issues) = one(SCOPE_NAME, resource(0), spans);
+    let (collected, issues) = one("other", resource(0), spans);
     assert_eq!(issues, []);
     let trace = only(&collected);
-    let numbers = trace.samples.iter().map(|of| (of.time_ns, of.thread, of.state.as_str(), of.address));
-    let expected = [(1_010, 7, "running", 0), (1_030, 8, "futex", 4_096), (1_100, 7, "sleep", 0)];
+    let after = |time_ns: u64| time_ns - trace.spans[0].start_ns;
+    let numbers =
+        trace.samples.iter().map(|of| (after(of.time_ns), of.thread, of.state.as_str(), of.address));
+    let expected = [(10, 7, "running", 0), (30, 8, "futex", 4_096), (100, 7, "sleep", 0)];
     assert_eq!(numbers.collect::<Vec<_>>(), expected);
     assert_eq!(poll_numbers(trace, &trace.spans[0]), [7, 0, 30, 1]);
     let of = |figure| trace.spans[0].figure(figure);

@@ -8,10 +8,10 @@ use stepscope_core::{Mode, ThreadState};
 use crate::accumulate::saturate::saturate;
 use crate::run::RunAcc;
 use crate::summary::SectionRow;
-use crate::threads::section::InMode;
+use crate::threads::DeepThreads;
+use crate::threads::section::{InMode, Looks};
 use crate::threads::summary::{ModeThreads, Processors, SectionThreads, StateLooks, Threads};
 use crate::threads::timeline::Timeline;
-use crate::threads::{DeepThreads, Looks};
 
 /// Sections that are told of, of each mode.
 const SECTIONS: usize = 256;

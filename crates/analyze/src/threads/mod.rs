@@ -14,16 +14,10 @@ pub(crate) mod timeline;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use stepscope_core::ThreadState;
 
 use crate::accumulate::{Merge, accumulate, keep_smallest, sum};
+use section::Looks;
 use timeline::Timeline;
-
-/// States that a thread can be in.
-pub(crate) const STATES: usize = ThreadState::ALL.len();
-
-/// Looks at threads by their state.
-pub(crate) type Looks = [u64; STATES];
 
 /// Threads of a kind that are told apart in a round of looks: more are as many.
 const MOST_COUNTED: u8 = 31;

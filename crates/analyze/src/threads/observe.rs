@@ -12,13 +12,14 @@ use crate::step_view::group::Group;
 use crate::step_view::place::{Node, Role};
 use crate::threads::processors::Processors;
 use crate::threads::rounds::{Look, Rounds};
-use crate::threads::step_use::Time;
+use crate::threads::section::Time;
 use crate::threads::timeline::Timeline;
 use crate::threads::{MOST_COUNTED, Own, Round};
 
-/// Part of the rounds with contention in which only one thread runs where it is a lock that threads wait for: one takes it
-/// while the next one is let go.
-const ALONE: (u64, u64) = (3, 4);
+/// Part of the rounds with contention in which only one thread runs where it is a lock that threads wait for: who is let go,
+/// and has no processor yet, or tries for a while before it sleeps, is seen running as well. The second is of threads that
+/// share no address, which might as well wait for something else.
+const ALONE: [(u64, u64); 2] = [(1, 2), (3, 4)];
 
 /// Threads that take turns on one address, and on addresses of their own: some locks give each waiting thread one, and so do
 /// channels.
@@ -48,11 +49,12 @@ struct Contest {
 impl Contest {
     /// How many threads took turns; none where it may be something else that they waited for.
     fn turns(&self) -> usize {
-        let mostly = |part: u64, all: u64| part.saturating_mul(ALONE.1) >= all.saturating_mul(ALONE.0);
         let took: Vec<u64> = self.threads.values().filter(|of| of.0 && of.1).map(|of| of.2).collect();
         let shared = |address: u64| took.iter().filter(|&&other| other == address).count();
         let most = took.iter().filter(|&&address| address != 0).map(|&address| shared(address)).max();
         let is_shared = most.unwrap_or(0) >= TURNS.0;
+        let (part, whole) = ALONE[usize::from(!is_shared)];
+        let mostly = |of: u64, all: u64| of.saturating_mul(whole) >= all.saturating_mul(part);
         let is_alone = mostly(self.alone, self.rounds) && mostly(self.running - self.together, self.running);
         if is_alone && (is_shared || took.len() >= TURNS.1) { took.len() } else { 0 }
     }

@@ -1,10 +1,29 @@
 //! What threads did in the calls of one section in deep steps, nested sections on their thread left out.
 
 use serde::{Deserialize, Serialize};
+use stepscope_core::ThreadState;
 
 use crate::accumulate::{Merge, accumulate};
-use crate::threads::Looks;
-use crate::threads::step_use::Time;
+
+/// Looks at threads by their state.
+pub(crate) type Looks = [u64; ThreadState::ALL.len()];
+
+/// Time of threads in steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Time {
+    pub(crate) calls: u64,
+    pub(crate) duration_ns: u128,
+    pub(crate) cpu_ns: u128,
+    pub(crate) run_queue_ns: u128,
+}
+
+accumulate!(Time { sum: calls, duration_ns, cpu_ns, run_queue_ns; });
+
+impl Time {
+    pub(crate) fn blocked_ns(&self) -> u128 {
+        self.duration_ns.saturating_sub(self.cpu_ns).saturating_sub(self.run_queue_ns)
+    }
+}
 
 /// Of the steps of one mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use stepscope_model::{Figure, Span};
 use crate::accumulate::accumulate;
 use crate::accumulate::saturate::saturate;
 use crate::sections::Sum;
+use crate::threads::section::Time;
 use crate::threads::summary::{StepUseRow, ThreadShares};
 
 /// What the thread of one step used.
@@ -29,23 +30,6 @@ impl StepUse {
             alloc_count: root.amount(Figure::AllocCount),
             minor_faults: root.amount(Figure::MinorFaults),
         }
-    }
-}
-
-/// Time of threads in steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Time {
-    pub(crate) calls: u64,
-    pub(crate) duration_ns: u128,
-    pub(crate) cpu_ns: u128,
-    pub(crate) run_queue_ns: u128,
-}
-
-accumulate!(Time { sum: calls, duration_ns, cpu_ns, run_queue_ns; });
-
-impl Time {
-    pub(crate) fn blocked_ns(&self) -> u128 {
-        self.duration_ns.saturating_sub(self.cpu_ns).saturating_sub(self.run_queue_ns)
     }
 }
 
