@@ -7,7 +7,7 @@ use stepscope_core::{Mode, attr};
 
 use crate::hot::deep_steps::{MAX_HALVINGS, one_in};
 use crate::hot::recorder::Recorder;
-use crate::os::processors::ProcessorReader;
+use crate::os::processors::{CpuTime, ProcessorReader};
 use crate::shared::attrs::{Encode, Entry};
 use crate::shared::record::SectionRecord;
 use crate::shared::thread_samples::StepSamples;
@@ -19,6 +19,9 @@ const BUDGET: u64 = 1_000;
 /// What a deep step takes beyond others is not known from fewer.
 const MIN_DIFFERENCES: usize = 4;
 
+/// What a read that comes too late may be ahead of the next one.
+const MAX_BEHIND_NS: u64 = 1_000_000_000;
+
 /// The last of each that count.
 const ORDINARY: usize = 31;
 const DIFFERENCES: usize = 16;
@@ -29,6 +32,8 @@ pub(crate) struct DeepStepWatch {
     is_looking: bool,
     budget: DeepBudget,
     processors: ProcessorReader,
+    /// As told of the deep step before.
+    last: CpuTime,
     bytes: Vec<u8>,
 }
 
@@ -75,6 +80,11 @@ impl DeepStepWatch {
             Entry::Samples(&self.bytes).encode(&mut put);
         }
         let cpu_time = seen.cpu_time.unwrap_or_else(|| self.processors.read());
+        let cpu_time = CpuTime {
+            host_ns: in_order(self.last.host_ns, cpu_time.host_ns),
+            process_ns: in_order(self.last.process_ns, cpu_time.process_ns),
+        };
+        self.last = cpu_time;
         let figures = [
             (attr::THREAD_SAMPLES_DROPPED, Some(seen.dropped).filter(|&dropped| dropped > 0)),
             (attr::HOST_CPU_NS, cpu_time.host_ns),
@@ -86,6 +96,13 @@ impl DeepStepWatch {
             }
         }
     }
+}
+
+/// A time that only grows, of steps in their order: of steps that are close together the later one may have been read first. Where
+/// it is far behind, it is another one: that of other processors.
+fn in_order(before_ns: Option<u64>, ns: Option<u64>) -> Option<u64> {
+    let behind_ns = before_ns.unwrap_or(0).saturating_sub(ns?);
+    if behind_ns < MAX_BEHIND_NS { before_ns.max(ns) } else { ns }
 }
 
 /// What deep steps take, and how rare they are to be for that. A deep step is compared with those right before and after it, so
@@ -169,6 +186,14 @@ mod tests {
         assert_eq!(halvings(|usual_ns| usual_ns * 12 / 100), 1);
         assert_eq!(halvings(|usual_ns| usual_ns), 4);
         assert_eq!(halvings(|usual_ns| usual_ns * 1_000_000), MAX_HALVINGS);
+    }
+
+    #[test]
+    fn times_of_steps_in_their_order_do_not_go_back() {
+        assert_eq!(in_order(None, Some(5)), Some(5));
+        assert_eq!(in_order(Some(7), Some(5)), Some(7));
+        assert_eq!(in_order(Some(2 * MAX_BEHIND_NS), Some(5)), Some(5));
+        assert_eq!(in_order(Some(7), None), None);
     }
 
     #[test]
