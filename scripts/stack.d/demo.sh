@@ -1,0 +1,112 @@
+# shellcheck shell=bash disable=SC2154 # `here` and `cache` are those of ../stack
+# `scripts/stack demo`: collector, Jaeger and Prometheus, and runs of stepscope's demo sent to them, to look at in Grafana
+# or by hand. What the programs are and how they start is in build.sh and run.sh.
+
+# Passes over the demo's data: so many that every figure is read a few times while a run goes on.
+readonly demo_epochs=${STACK_DEMO_EPOCHS:-160}
+
+# The program: the one that STEPSCOPE_BIN names, else this repository's, else the one that is installed.
+demo_program() {
+  if [ -n "${STEPSCOPE_BIN-}" ]; then
+    program=$STEPSCOPE_BIN
+  elif command -v cargo >/dev/null; then
+    say "building stepscope …"
+    (cd "$here/.." && cargo build --quiet --release -p stepscope-cli) || fail "failed to build stepscope"
+    program=${CARGO_TARGET_DIR:-$here/../target}/release/stepscope
+  else
+    program=$(command -v stepscope) || fail "there is neither cargo nor stepscope: set STEPSCOPE_BIN"
+  fi
+  [ -x "$program" ] || fail "$program is no program"
+}
+
+# Calls it with the settings of this stack, and none of the caller's; the first arguments are further ones, up to `--`.
+demo_call() {
+  local dir=$1 settings=() name
+  shift
+  while [ "$1" != -- ]; do
+    settings+=("$1")
+    shift
+  done
+  shift
+  for name in $(compgen -e OTEL_ || true) $(compgen -e STEPSCOPE_ || true); do settings=(-u "$name" "${settings[@]}"); done
+  env ${settings[@]+"${settings[@]}"} OTEL_EXPORTER_OTLP_ENDPOINT="$(known OTEL_EXPORTER_OTLP_ENDPOINT "$dir/env")" \
+    OTEL_METRIC_EXPORT_INTERVAL=1000 "$program" --quiet "$@"
+}
+
+# Trains as run $2 on $3 ranks with further arguments for the demo, and pushes what the analysis finds.
+demo_run() {
+  local dir=$1 run=$2 ranks=$3 rank pids=() pid
+  shift 3
+  say "run $run …"
+  for ((rank = 0; rank < ranks; rank++)); do
+    demo_call "$dir" STEPSCOPE_RUN_ID="$run" RANK=$rank WORLD_SIZE="$ranks" -- \
+      demo --epochs "$demo_epochs" --out "$dir/runs/$run" --format json --output /dev/null "$@" &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || fail "the demo failed"; done
+  demo_call "$dir" -- analyze "$dir/runs/$run" --push --format html --output "$dir/reports/$run.html" ||
+    fail "failed to push what was found in $run"
+}
+
+# Waits until Prometheus has what the last run pushed.
+demo_arrived() {
+  local dir=$1 deadline=$((SECONDS + start_limit)) query
+  query="$(binary prometheus)"
+  query=${query%/*}/promtool
+  until [ -n "$("$query" query instant "http://$(known PROMETHEUS "$dir/env")" \
+    "stepscope_run_findings{stepscope_run_id=\"$2\"}" 2>/dev/null)" ]; do
+    [ $SECONDS -lt $deadline ] || fail "Prometheus has no findings of $2; its log is $dir/prometheus.log"
+    sleep 0.2
+  done
+  say "found, as Prometheus has it (rule, severity):"
+  "$query" query instant "http://$(known PROMETHEUS "$dir/env")" \
+    'sort_desc(max by (stepscope_run_id, stepscope_finding_rule) (stepscope_finding_severity))' |
+    sed -n 's/^{stepscope_finding_rule="\([^"]*\)", stepscope_run_id="\([^"]*\)"} => \([0-9.]*\).*/  \2: \1 \3/p' >&2
+}
+
+demo() {
+  local dir=$1 ports=$2 program name began=$SECONDS now
+  demo_program
+  for name in collector jaeger prometheus; do build "$name"; done
+  configure "$dir" "$ports" --config "$here/../collector-config/laptop.yaml" --config "$here/../collector-config/prometheus.yaml"
+  dir=$(cd "$dir" && pwd)
+  mkdir -p "$dir/runs" "$dir/reports"
+  # shellcheck disable=SC2064 # the folder of now
+  trap "trap '' INT TERM; jobs -p | xargs -r kill 2>/dev/null; stop '$dir' TERM collector jaeger prometheus; say stopped; exit 0" INT TERM
+  # shellcheck disable=SC2064 # the folder of now
+  trap "stop '$dir' TERM collector jaeger prometheus" EXIT
+  start "$dir" collector jaeger prometheus >/dev/null
+  now=$(date +%H%M%S)
+  demo_run "$dir" "healthy-$now" 1
+  demo_run "$dir" "slow-loader-$now" 1 --slow loader
+  demo_run "$dir" "leak-$now" 2 --leak
+  demo_arrived "$dir" "leak-$now"
+  demo_said "$dir" "$now" $((SECONDS - began))
+  # Waiting for it, the shell takes signals at once.
+  while :; do
+    sleep 3600 &
+    wait $! || true
+  done
+}
+
+# What is where, and what to do with it.
+demo_said() {
+  local dir=$1 now=$2 file=$1/env
+  cat <<TEXT
+
+Ready after $3 s. Until Ctrl-C there are
+
+  Prometheus  http://$(known PROMETHEUS "$file")
+  Jaeger      http://$(known JAEGER_QUERY "$file")
+  collector   $(known OTEL_EXPORTER_OTLP_ENDPOINT "$file")
+
+and the runs healthy-$now, slow-loader-$now and leak-$now (two ranks).
+
+Open
+  the boards in Grafana: import grafana/dashboards, with both addresses above as data sources (grafana/README.md)
+  a step in Jaeger:      http://$(known JAEGER_QUERY "$file")/search?service=stepscope-demo&tags=%7B%22stepscope.step%22%3A%22100%22%7D
+  a report in a browser: $dir/reports/leak-$now.html
+
+Send your own program here: OTEL_EXPORTER_OTLP_ENDPOINT=$(known OTEL_EXPORTER_OTLP_ENDPOINT "$file") your-program
+TEXT
+}
