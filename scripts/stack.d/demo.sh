@@ -3,7 +3,10 @@
 # or by hand. What the programs are and how they start is in build.sh and run.sh.
 
 # Passes over the demo's data: so many that every figure is read a few times while a run goes on.
-readonly demo_epochs=${STACK_DEMO_EPOCHS:-160}
+readonly demo_epochs=${STACK_DEMO_EPOCHS:-20}
+
+# What runs beside the programs.
+demo_pids=()
 
 # The program: the one that STEPSCOPE_BIN names, else this repository's, else the one that is installed.
 demo_program() {
@@ -19,7 +22,8 @@ demo_program() {
   [ -x "$program" ] || fail "$program is no program"
 }
 
-# Calls it with the settings of this stack, and none of the caller's; the first arguments are further ones, up to `--`.
+# Becomes it, hence is called in a shell of its own: with the settings of this stack, and none of the caller's. The first
+# arguments are further ones, up to `--`.
 demo_call() {
   local dir=$1 settings=() name
   shift
@@ -29,22 +33,23 @@ demo_call() {
   done
   shift
   for name in $(compgen -e OTEL_ || true) $(compgen -e STEPSCOPE_ || true); do settings=(-u "$name" "${settings[@]}"); done
-  env ${settings[@]+"${settings[@]}"} OTEL_EXPORTER_OTLP_ENDPOINT="$(known OTEL_EXPORTER_OTLP_ENDPOINT "$dir/env")" \
+  exec env ${settings[@]+"${settings[@]}"} OTEL_EXPORTER_OTLP_ENDPOINT="$(known OTEL_EXPORTER_OTLP_ENDPOINT "$dir/env")" \
     OTEL_METRIC_EXPORT_INTERVAL=1000 "$program" --quiet "$@"
 }
 
 # Trains as run $2 on $3 ranks with further arguments for the demo, and pushes what the analysis finds.
 demo_run() {
-  local dir=$1 run=$2 ranks=$3 rank pids=() pid
+  local dir=$1 run=$2 ranks=$3 rank pid
   shift 3
   say "run $run …"
   for ((rank = 0; rank < ranks; rank++)); do
     demo_call "$dir" STEPSCOPE_RUN_ID="$run" RANK=$rank WORLD_SIZE="$ranks" -- \
       demo --epochs "$demo_epochs" --out "$dir/runs/$run" --format json --output /dev/null "$@" &
-    pids+=($!)
+    demo_pids+=($!)
   done
-  for pid in "${pids[@]}"; do wait "$pid" || fail "the demo failed"; done
-  demo_call "$dir" -- analyze "$dir/runs/$run" --push --format html --output "$dir/reports/$run.html" ||
+  for pid in "${demo_pids[@]}"; do wait "$pid" || fail "the demo failed"; done
+  demo_pids=()
+  (demo_call "$dir" -- analyze "$dir/runs/$run" --push --format html --output "$dir/reports/$run.html") ||
     fail "failed to push what was found in $run"
 }
 
@@ -64,6 +69,14 @@ demo_arrived() {
     sed -n 's/^{stepscope_finding_rule="\([^"]*\)", stepscope_run_id="\([^"]*\)"} => \([0-9.]*\).*/  \2: \1 \3/p' >&2
 }
 
+# Ends what runs here.
+demo_end() {
+  trap '' INT TERM
+  kill ${demo_pids[@]+"${demo_pids[@]}"} 2>/dev/null || true
+  stop "$1" TERM collector jaeger prometheus
+  say stopped
+}
+
 demo() {
   local dir=$1 ports=$2 program name began=$SECONDS now
   demo_program
@@ -71,10 +84,9 @@ demo() {
   configure "$dir" "$ports" --config "$here/../collector-config/laptop.yaml" --config "$here/../collector-config/prometheus.yaml"
   dir=$(cd "$dir" && pwd)
   mkdir -p "$dir/runs" "$dir/reports"
+  trap 'exit 0' INT TERM
   # shellcheck disable=SC2064 # the folder of now
-  trap "trap '' INT TERM; jobs -p | xargs -r kill 2>/dev/null; stop '$dir' TERM collector jaeger prometheus; say stopped; exit 0" INT TERM
-  # shellcheck disable=SC2064 # the folder of now
-  trap "stop '$dir' TERM collector jaeger prometheus" EXIT
+  trap "demo_end '$dir'" EXIT
   start "$dir" collector jaeger prometheus >/dev/null
   now=$(date +%H%M%S)
   demo_run "$dir" "healthy-$now" 1
@@ -85,6 +97,7 @@ demo() {
   # Waiting for it, the shell takes signals at once.
   while :; do
     sleep 3600 &
+    demo_pids=($!)
     wait $! || true
   done
 }

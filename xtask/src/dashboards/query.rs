@@ -100,6 +100,13 @@ impl Series {
         self.now().windowed("rate", RATE)
     }
 
+    /// Growth in the board's time range of a counter that is not there before it counts: from nothing on, where `increase`
+    /// begins at the first value.
+    pub(super) fn grown(&self) -> Expression {
+        let (last, before) = (self.last(), Expression(format!("{} offset {RANGE}", self.now().0)));
+        Expression(format!("({last} - ({before} or {last} * 0))", last = last.0, before = before.0))
+    }
+
     /// The last value of the board's time range: of gauges that are pushed once.
     pub(super) fn last(&self) -> Expression {
         self.now().windowed("last_over_time", RANGE)
@@ -143,8 +150,12 @@ impl Expression {
         self.joined(&host, &format!("{TARGET_INFO}{{{host}=~\"$host\"}}"))
     }
 
-    /// One of several in a row is taken: a process has one run and one host.
+    /// One of several in a row is taken: a process has one run and one host. What looks back over the board's time range
+    /// has processes that are gone, hence what tells of them has to.
     fn joined(&self, told: &str, info: &str) -> Self {
+        let is_of_range = self.0.contains(&format!("[{RANGE}]"));
+        let info =
+            if is_of_range { format!("last_over_time({info}[{RANGE}])") } else { info.to_owned() };
         Self(format!("{} * on ({IDENTITY}) group_left ({told}) topk by ({IDENTITY}) (1, {info})", self.0))
     }
 
@@ -240,6 +251,12 @@ mod tests {
             "system_uptime_seconds * on (job, instance) group_left (host_name) \
              topk by (job, instance) (1, target_info{host_name=~\"$host\"})"
         );
+    }
+
+    #[test]
+    fn what_looks_back_joins_what_was() {
+        let last = of(&row::UPTIME).last().of_host();
+        assert!(last.text().ends_with("(1, last_over_time(target_info{host_name=~\"$host\"}[$__range]))"), "{last:?}");
     }
 
     #[test]
