@@ -56,6 +56,13 @@ fn own_names_and_those_of_the_collector_are_the_same() {
     let theirs = one(&sum("system.cpu.time", "s", &[("cpu", "cpu3"), ("state", "wait")], &json!(1.25)));
     assert_eq!(label(&host::row::CPU_TIME, &theirs.labels, "cpu.mode"), Some("iowait"));
     assert_eq!(label(&host::row::CPU_TIME, &theirs.labels, "cpu.logical_number"), Some("cpu3"));
+    // Ours are pages, the collector's bytes of pages.
+    let labels = [("system.paging.fault.type", "major"), ("system.paging.direction", "in")];
+    let own = one(&sum("system.paging.operations", "{operation}", &labels, &json!(300.0)));
+    let labels = [("type", "major"), ("direction", "page_in")];
+    let theirs = one(&sum("system.paging.operations", "{operations}", &labels, &json!(300.0 * 4_096.0)));
+    assert_eq!((&theirs.labels, theirs.millionths), (&own.labels, own.millionths));
+    assert_eq!(theirs.millionths, 300_000_000);
     let load = one(&gauge("system.cpu.load_average.5m", "{thread}", &[], &json!(3.0)));
     assert_eq!(load.name, host::LOAD);
     assert_eq!(label(&host::row::LOAD, &load.labels, "stepscope.load.window"), Some("5m"));

@@ -1,5 +1,6 @@
 //! What machines and GPUs did while steps ran: their figures, how these went over the run, and when nothing can be said.
 
+mod allocators;
 pub(crate) mod plots;
 mod words;
 
@@ -44,6 +45,7 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
         doc.say(Shown::ALL, resolution(host));
         plots::of(at, report).into_iter().for_each(|plot| doc.plot(plot.plot()));
         figures(at, host, doc);
+        allocators::fill(at, host, doc);
         over_time(at, host, &gpus(report, at), doc);
         stretches(at, host, doc);
     }
@@ -107,7 +109,7 @@ fn figures(at: usize, host: &HostFigures, doc: &mut Document) {
     for (p, process) in host.processes.iter().enumerate() {
         let rank = process.rank.filter(|_| host.processes.len() > 1);
         let of = rank.map_or_else(String::new, |rank| format!("Rank {rank}: "));
-        for (n, row) in process.figures.iter().enumerate() {
+        for (n, row) in process.figures.iter().enumerate().filter(|(_, row)| !allocators::is_one(row)) {
             rows.push((
                 format!("processes/{p}/figures/{n}"),
                 cells![of.as_str(), words::of_process(row.figure)],

@@ -133,7 +133,8 @@ pub(crate) fn gpus(host: usize, all: &Readings<'_, '_>, stretches: &[Stretch]) -
     gpus
 }
 
-/// Joules a step: what counters rose by, over the steps that began meanwhile.
+/// Joules a step: what counters rose by, over the steps that began meanwhile. One that never rose counts nothing: whatever runs
+/// takes energy.
 pub(crate) fn energy(
     at: &Readings<'_, '_>,
     stretches: &[Stretch],
@@ -141,7 +142,7 @@ pub(crate) fn energy(
 ) -> Option<FigureRow> {
     let joules = |stretch: &Stretch| {
         let mut sum = None;
-        for one in at.of(device::HW_ENERGY).filter(|one| is(one)) {
+        for one in at.of(device::HW_ENERGY).filter(|one| is(one) && one.track.ever_rose()) {
             sum = Some(sum.unwrap_or(0.0) + one.track.risen(window(stretch))?);
         }
         sum

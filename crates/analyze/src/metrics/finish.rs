@@ -4,6 +4,7 @@ use stepscope_core::metric::host;
 use stepscope_core::{Mode, attr};
 
 use crate::context::Context;
+use crate::metrics::allocators::allocators;
 use crate::metrics::devices::{energy, file_systems, gpus};
 use crate::metrics::figures::{MACHINE, PROCESS, over, told, window};
 use crate::metrics::readings::{Reading, Readings};
@@ -64,8 +65,9 @@ fn of_machine<'r, 'a>(machine: &'r Machine<'a>, steps: &StepTimes) -> (HostFigur
     figures.extend(energy(&readings, &stretches, |one| one.is(attr::HW_TYPE, "cpu")));
     let processes = machine.processes.iter().filter_map(|(rank, own)| {
         let own = Readings(own.iter().collect());
-        let figures: Vec<FigureRow> =
+        let mut figures: Vec<FigureRow> =
             PROCESS.iter().filter_map(|figure| over(figure, &own, &stretches)).collect();
+        figures.extend(allocators(&own, &stretches));
         (!figures.is_empty()).then_some(ProcessFigures { rank: *rank, figures })
     });
     let host = HostFigures {

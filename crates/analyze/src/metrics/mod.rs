@@ -1,6 +1,7 @@
 //! What machines, GPUs and processes did while steps ran: points of metrics by source and series, joined to the steps by time
 //! at the end. They belong to no run before that: who watches a machine does not know what runs on it.
 
+pub(crate) mod allocators;
 pub(crate) mod devices;
 pub(crate) mod figures;
 pub(crate) mod finish;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use stepscope_core::identity::hash_parts;
-use stepscope_core::metric::{self, device, host, row};
+use stepscope_core::metric::{self, device, host, program, row};
 use stepscope_model::{Measured, MeasuredKind, Resource};
 
 use crate::metrics::{Metrics, SeriesKey};
@@ -48,6 +48,10 @@ const PROCESSES: &[&str] = &[
     host::PROCESS_CPU_UTILIZATION,
     host::PROCESS_FAULTS,
     host::PROCESS_DISK_IO,
+    program::ALLOCATOR_LIVE,
+    program::ALLOCATOR_RESERVED,
+    program::ALLOCATOR_FRAGMENTATION,
+    program::ALLOCATOR_ARENAS,
 ];
 
 /// What is looked at of the containers around them.

@@ -58,7 +58,8 @@ pub struct Stretch {
 pub struct FigureRow {
     /// What it is; the end of the name is its unit.
     pub figure: &'static str,
-    /// What of the machine it is about, where that is not all of it: a mount point, the name of a gauge.
+    /// What of the machine or the process it is about, where that is not all of it: a mount point, the name of a gauge, an
+    /// allocator.
     pub about: Option<String>,
     /// Its mean while steps ran, warm-up apart; of rates everything over the time.
     pub mean: Option<f64>,

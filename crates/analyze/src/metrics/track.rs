@@ -130,6 +130,11 @@ impl Track {
         Some(self.mean(window)? * window.length_ns() as f64 / 1e9)
     }
 
+    /// Whether a counter rose at any time.
+    pub(crate) fn ever_rose(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.value > 0.0)
+    }
+
     /// The largest value in a window.
     pub(crate) fn most(&self, window: Window) -> Option<f64> {
         self.within(window).map(|(_, piece)| piece.most).max_by(f64::total_cmp)

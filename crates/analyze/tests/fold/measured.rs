@@ -309,6 +309,45 @@ fn a_process_tells_of_its_machine_and_of_itself() {
 }
 
 #[test]
+fn allocators_of_a_process_have_figures_of_their_own() {
+    let own = [("service.instance.id", "i-0"), ("stepscope.run.id", "run"), ("host.name", "host-a")];
+    // glibc has 2 GiB of the system, of which the program takes 1.5 GiB for the first half and 0.5 GiB for the second.
+    let of = |second: u64| {
+        let now = BEGIN + second * S;
+        let live = if second <= 30 { 1.5 } else { 0.5 };
+        let point = |allocator, name, unit, value| {
+            Point::gauge(name, unit, &[("stepscope.allocator", allocator)], now, value)
+        };
+        let points = [
+            point("glibc", "stepscope.allocator.live", "By", live * GIB),
+            point("glibc", "stepscope.allocator.reserved", "By", 2.0 * GIB),
+            point("glibc", "stepscope.allocator.fragmentation", "1", 1.0 - live / 2.0),
+            point("jemalloc", "stepscope.allocator.reserved", "By", 4.0 * GIB),
+            point("jemalloc", "stepscope.allocator.arenas", "{arena}", 8.0),
+        ];
+        message(Format::Proto, &own, &points)
+    };
+    let summary = read(steps(), &(0..=60).map(of).collect::<Vec<_>>(), Format::Proto).finish(None);
+    let figures = &host(&summary).processes[0].figures;
+    let names: Vec<_> = figures.iter().map(|row| (row.about.as_deref().unwrap(), row.figure)).collect();
+    let expected = [
+        ("glibc", "allocator_live_bytes"),
+        ("glibc", "allocator_reserved_bytes"),
+        ("glibc", "allocator_fragmentation_share"),
+        ("jemalloc", "allocator_reserved_bytes"),
+        ("jemalloc", "allocator_arenas"),
+    ];
+    assert_eq!(names, expected);
+    let ends = |at: usize| {
+        let row: &FigureRow = &figures[at];
+        (row.mean, row.values.first().copied().flatten(), row.values.last().copied().flatten())
+    };
+    assert_eq!(ends(0), (Some(GIB), Some(1.5 * GIB), Some(0.5 * GIB)));
+    assert_eq!(ends(2), (Some(0.5), Some(0.25), Some(0.75)));
+    assert_eq!((figures[3].max, figures[4].max), (Some(4.0 * GIB), Some(8.0)));
+}
+
+#[test]
 fn gpus_have_their_own_figures_and_energy_a_step() {
     let of = |second: u64| {
         let now = BEGIN + second * S;
@@ -322,6 +361,8 @@ fn gpus_have_their_own_figures_and_energy_a_step() {
             Point::gauge("hw.power", "W", &with("hw.type", "gpu"), now, 420.0),
             // 420 J a second; the machine's sensor is none of the GPU's.
             Point::counter("hw.energy", "J", &with("hw.type", "gpu"), (BEGIN, now), 420.0 * second as f64),
+            // A counter of the processors that stands still, as on machines that have none.
+            Point::counter("hw.energy", "J", &[("hw.id", "cpu"), ("hw.type", "cpu")], (BEGIN, now), 7.0),
             Point::gauge("hw.temperature", "Cel", &[("hw.id", "board"), ("hw.name", "board")], now, 99.0),
             Point::gauge(
                 "stepscope.gpu.throttled",
@@ -350,6 +391,7 @@ fn gpus_have_their_own_figures_and_energy_a_step() {
     // 420 W for 60 s, over 2,100 steps.
     assert_eq!(figure("energy_j_per_step").mean, Some(12.0));
     assert!(gpu.figure("temperature_celsius").is_none());
+    assert!(host(&summary).figure("energy_j_per_step").is_none(), "not 0 J");
 }
 
 #[test]

@@ -102,7 +102,7 @@ mod told {
     use stepscope_analyze::rules::Config;
     use stepscope_analyze::summary::NotJoined;
 
-    use super::{Summary, figure, set, slower_at_last};
+    use super::{FigureRow, Summary, figure, set, slower_at_last};
     use crate::fixture::{MS, Run, healthy};
 
     fn said(summary: &Summary, format: &str) -> String {
@@ -130,6 +130,30 @@ mod told {
         // Two stretches a row: steps 300 to 399.
         assert!(row("300 ").starts_with("300 31.0 ms 99 %"), "{}", row("300 "));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn allocators_are_told_with_what_of_their_memory_is_unused_over_the_run() {
+        let mut summary = healthy().build();
+        let own = &mut summary.metrics.hosts[0].processes[0].figures;
+        let of = |name: &str, row: FigureRow| FigureRow { about: Some(name.into()), ..row };
+        let mib = |number: u64| (number << 20) as f64;
+        own.push(of("glibc", figure("allocator_live_bytes", |at| mib(400 - 20 * at))));
+        own.push(of("glibc", figure("allocator_reserved_bytes", |_| mib(500))));
+        own.push(of("glibc", figure("allocator_fragmentation_share", |at| 0.2 + 0.04 * at as f64)));
+        own.push(of("mimalloc", figure("allocator_reserved_bytes", |_| mib(64))));
+        let text = said(&summary, "text");
+        let row = |first: &str| {
+            let line = text.lines().find(|line| line.trim_start().starts_with(first)).unwrap_or(&text);
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(row("glibc "), "glibc 310 MiB 500 MiB 500 MiB 20 % 56 % 56 %");
+        assert_eq!(row("mimalloc "), "mimalloc - 64.0 MiB 64.0 MiB - - -");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(said(&summary, "md").contains("| `glibc` | 310 MiB | 500 MiB |"));
+        let page = said(&summary, "html");
+        assert!(page.contains("id=\"plot-host-0-allocators\"") && page.contains("glibc, from the system"));
+        assert!(said(&summary, "json").contains("\"allocator_fragmentation_share\""));
     }
 
     #[test]

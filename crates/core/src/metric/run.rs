@@ -6,7 +6,7 @@ use crate::vocabulary::{Instrument, Metric, Tier, stability};
 
 metrics! {
     /// 1 for each process of a run that records: what tells its other series' run, rank and host.
-    RUN_INFO = "stepscope.run.info", Gauge, "{run}", [attr::RUN_ID, attr::RUN_ATTEMPT, attr::RANK, attr::WORLD_SIZE, attr::HOST_NAME], "the layer", Pass;
+    RUN_INFO = "stepscope.run.info", Gauge, "{run}", [attr::RUN_ID, attr::RUN_ATTEMPT, attr::RANK, attr::WORLD_SIZE, attr::SERVICE_NAME, attr::HOST_NAME], "the layer", Pass;
     /// How severe a finding is, 0 to 100.
     FINDING_SEVERITY = "stepscope.finding.severity", Gauge, "{severity}", [attr::RUN_ID, attr::FINDING_RULE, attr::PATH, attr::PHASE, attr::RANK], "the report", Once;
     /// Findings of the run; 0 where there is nothing to find.

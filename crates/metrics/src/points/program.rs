@@ -2,11 +2,15 @@
 
 use stepscope_core::attr;
 use stepscope_core::metric::program::row;
+use stepscope_core::metric::run::row::RUN_INFO;
 
-use super::Walk;
-use crate::snapshot::{Allocator, MAX_USER_LABELS, Snapshot};
+use super::{MAX_DIGITS, Walk, digits};
+use crate::snapshot::{Allocator, MAX_USER_LABELS, Run, Snapshot};
 
 pub(super) fn visit(snapshot: &Snapshot, walk: &mut Walk<'_>) {
+    if let Some(run) = &snapshot.program.run {
+        run_info(run, walk);
+    }
     let steps = snapshot.program.steps;
     walk.one(&row::STEP_NUMBER, steps.number);
     walk.one(&row::STEP_DURATION_P50, steps.p50_s);
@@ -38,6 +42,28 @@ pub(super) fn visit(snapshot: &Snapshot, walk: &mut Walk<'_>) {
         all.for_each(|(slot, (key, text))| *slot = (key, text));
         walk.point(labels.get(..point.labels.len()).unwrap_or(&labels), Some(point.value));
     }
+}
+
+/// What tells the run of the process' other series.
+fn run_info(run: &Run, walk: &mut Walk<'_>) {
+    let mut texts = [[0; MAX_DIGITS]; 3];
+    let [attempt, rank, world_size] = &mut texts;
+    let labels = [
+        (attr::RUN_ID, &*run.id),
+        (attr::RUN_ATTEMPT, digits(run.attempt, attempt)),
+        (attr::RANK, digits(run.rank, rank)),
+        (attr::WORLD_SIZE, digits(run.world_size, world_size)),
+        (attr::SERVICE_NAME, &*run.service),
+        (attr::HOST_NAME, &*run.host),
+    ];
+    // An absent label says the same as an empty one, and OpenTelemetry has only the former.
+    let mut known = [("", ""); 6];
+    let mut count = 0;
+    for (slot, label) in known.iter_mut().zip(labels.into_iter().filter(|(_, text)| !text.is_empty())) {
+        *slot = label;
+        count += 1;
+    }
+    walk.of(&RUN_INFO).point(known.get(..count).unwrap_or_default(), Some(1u64));
 }
 
 fn allocators(snapshot: &Snapshot, walk: &mut Walk<'_>) {

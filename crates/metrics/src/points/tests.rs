@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::snapshot::{CPU_MODES, Container, Gpu, Process};
+use crate::snapshot::{CPU_MODES, Container, Gpu, Process, Run};
 use stepscope_core::metric::{self, program};
 
 #[derive(Default)]
@@ -36,6 +36,14 @@ fn full() -> Snapshot {
     snapshot.cores = vec![Some(0.5); 256];
     snapshot.process = Some(Process { resident_bytes: Some(7), ..Process::default() });
     snapshot.container = Some(Container::default());
+    snapshot.program.run = Some(Run {
+        id: "r-1".into(),
+        attempt: 2,
+        rank: 7,
+        world_size: 16,
+        service: "train".into(),
+        host: "".into(),
+    });
     snapshot.gpus = (0..8)
         .map(|index| Gpu {
             uuid: format!("GPU-{index}").into(),
@@ -61,6 +69,16 @@ fn points_are_what_the_table_declares_and_absent_where_nothing_is_known() {
     assert!(
         !names.contains(&metric::device::HW_POWER) && !names.contains(&metric::host::CONTAINER_MEMORY_USAGE)
     );
+    // What is not known of a run is no label.
+    let run_info = collected.series.iter().find(|series| series.starts_with(metric::run::RUN_INFO)).unwrap();
+    let labels = [
+        ("stepscope.run.id", "r-1"),
+        ("stepscope.run.attempt", "2"),
+        ("stepscope.rank", "7"),
+        ("stepscope.world_size", "16"),
+        ("service.name", "train"),
+    ];
+    assert_eq!(*run_info, format!("{} {labels:?}", metric::run::RUN_INFO));
     let empty = visit(&Snapshot::default(), usize::MAX, &mut Collected::default());
     assert_eq!(empty.left_out, 0);
     assert_eq!(empty.published, 3, "passes, series, and those left out");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 pub use self::allocator::Allocator;
 pub use self::gpu::Gpu;
-pub use self::user::{AlertState, MAX_USER_LABELS, Program, Steps, UserLabels, UserPoint};
+pub use self::user::{AlertState, MAX_USER_LABELS, Program, Run, Steps, UserLabels, UserPoint};
 
 /// The modes of a processor's time, as `cpu.mode` has them.
 pub const CPU_MODES: [&str; 8] =

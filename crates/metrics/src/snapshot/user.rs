@@ -34,9 +34,28 @@ pub struct AlertState {
     pub firing: bool,
 }
 
+/// The run that the program records, and which of its processes this is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Identity of the run.
+    pub id: Arc<str>,
+    /// How often it was started before.
+    pub attempt: u64,
+    /// Number of the process.
+    pub rank: u64,
+    /// Processes of the run.
+    pub world_size: u64,
+    /// What the program is.
+    pub service: Arc<str>,
+    /// The machine.
+    pub host: Arc<str>,
+}
+
 /// What the program tells of itself.
 #[derive(Debug, Default, PartialEq)]
 pub struct Program {
+    /// The run that it records, where it does.
+    pub run: Option<Run>,
     /// Its steps.
     pub steps: Steps,
     /// The latest of each of its values, by name; no name twice.
@@ -53,7 +72,8 @@ impl Clone for Program {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        let Self { steps, values, longest_s } = source;
+        let Self { run, steps, values, longest_s } = source;
+        self.run.clone_from(run);
         self.steps = *steps;
         self.values.clone_from(values);
         self.longest_s.clone_from(longest_s);

@@ -1,11 +1,12 @@
-//! Pushes to a collector, by OpenTelemetry's SDK and exporter: OTLP over HTTP. What fails is told once and counted; as the
-//! values are cumulative, the next push says it all.
+//! Pushes to a collector, by OpenTelemetry's SDK and exporter: OTLP over HTTP, each right after a pass, since the SDK stamps
+//! points with the time at which it collects them. What fails is told once and counted; as the values are cumulative, the next
+//! push says it all.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::{InstrumentationScope, KeyValue};
@@ -19,10 +20,15 @@ use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider, Temporality};
 
 use super::instruments::Instruments;
-use crate::exporter::{Latest, Shared};
+use crate::exporter::{Follower, Latest, Shared};
+use crate::snapshot::Snapshot;
 
 /// Time from one push to the next, unless the environment says another.
 const INTERVAL: Duration = Duration::from_secs(10);
+/// What says another, in milliseconds.
+const INTERVAL_VARIABLE: &str = "OTEL_METRIC_EXPORT_INTERVAL";
+/// The SDK's own interval: it collects when it is told to.
+const NEVER: Duration = Duration::from_secs(1 << 32);
 /// Time that a request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time that the last push may take.
@@ -30,16 +36,23 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Where collectors take metrics.
 const PATH: &str = "v1/metrics";
 
+/// Time that a last pass may take.
+const LAST_PASS: Duration = Duration::from_millis(500);
+
 /// Pushes until it is dropped, which sends everything a last time.
 #[derive(Debug)]
-pub(crate) struct Push(Option<SdkMeterProvider>);
+pub(crate) struct Push {
+    provider: Option<SdkMeterProvider>,
+    latest: Latest,
+}
 
 impl Push {
-    /// Starts; the error says what is wrong with the endpoint.
+    /// Starts; the error says what is wrong with the endpoint. Passes come every `pass_interval`.
     pub(crate) fn start(
         endpoint: &str,
         resource: &[(&'static str, String)],
         latest: &Latest,
+        pass_interval: Duration,
     ) -> Result<Self, String> {
         let failed = |why: &dyn std::fmt::Display| {
             format!("failed to push to {endpoint}: {why}; give a URL as http://localhost:4318")
@@ -54,10 +67,7 @@ impl Push {
             .build()
             .map_err(|error| failed(&error))?;
         let exporter = Told { exporter, endpoint: endpoint.to_owned(), shared: Arc::clone(&latest.shared) };
-        let mut reader = PeriodicReader::builder(exporter);
-        if std::env::var_os("OTEL_METRIC_EXPORT_INTERVAL").is_none() {
-            reader = reader.with_interval(INTERVAL);
-        }
+        let reader = PeriodicReader::builder(exporter).with_interval(NEVER);
         let attributes = resource.iter().map(|(key, text)| KeyValue::new(*key, text.clone()));
         let provider = SdkMeterProvider::builder()
             .with_reader(reader.build())
@@ -66,16 +76,73 @@ impl Push {
         let scope = InstrumentationScope::builder("stepscope").with_version(env!("CARGO_PKG_VERSION"));
         let meter = provider.meter_with_scope(scope.build());
         latest.shared.add(Instruments::new(latest.clone(), meter).follower());
-        Ok(Self(Some(provider)))
+        // Behind the one that makes the instruments.
+        let every = interval(std::env::var(INTERVAL_VARIABLE).ok().as_deref());
+        let pushes = Due::new(Instant::now(), every, pass_interval).follower(provider.clone());
+        latest.shared.add(pushes.map_err(|error| failed(&error))?);
+        Ok(Self { provider: Some(provider), latest: latest.clone() })
+    }
+}
+
+/// The time from one push to the next.
+fn interval(variable: Option<&str>) -> Duration {
+    let milliseconds = variable.and_then(|text| text.trim().parse().ok()).filter(|&number| number > 0);
+    milliseconds.map_or(INTERVAL, Duration::from_millis)
+}
+
+/// When pushes are due.
+#[derive(Debug)]
+struct Due {
+    next: Instant,
+    every: Duration,
+    /// A pass that comes so much too early is the nearest.
+    early: Duration,
+}
+
+impl Due {
+    fn new(now: Instant, every: Duration, pass_interval: Duration) -> Self {
+        Self { next: now + every, every, early: pass_interval / 2 }
+    }
+
+    /// After a pass: whether it is to be pushed.
+    fn is_now(&self, now: Instant) -> bool {
+        now + self.early >= self.next
+    }
+
+    /// It is.
+    fn begin(&mut self, now: Instant) {
+        self.next = now + self.every;
+    }
+
+    /// Has a thread push, which is not waited for; while it is at it, passes are not pushed.
+    fn follower(mut self, provider: SdkMeterProvider) -> std::io::Result<Follower> {
+        let (send, receive) = mpsc::sync_channel::<()>(0);
+        let push = move || {
+            while receive.recv().is_ok() {
+                // The exporter says what fails.
+                let _ = provider.force_flush();
+            }
+        };
+        std::thread::Builder::new().name("stepscope-push".into()).spawn(push)?;
+        let follow = move |_: &Snapshot| {
+            let now = Instant::now();
+            if self.is_now(now) && send.try_send(()).is_ok() {
+                self.begin(now);
+            }
+        };
+        Ok(Follower { name: "the push to a collector", follow: Box::new(follow) })
     }
 }
 
 impl Drop for Push {
     /// On a thread of its own, which is not waited for where the collector does not answer.
     fn drop(&mut self) {
-        let Some(provider) = self.0.take() else { return };
+        let Some(provider) = self.provider.take() else { return };
+        let latest = self.latest.clone();
         let (send, receive) = mpsc::sync_channel(1);
         let end = move || {
+            // What is collected now is stamped with now.
+            latest.refresh(LAST_PASS);
             let _ = provider.shutdown();
             let _ = send.send(());
         };
@@ -172,6 +239,30 @@ impl PushMetricExporter for Told {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pushes_come_with_the_passes_that_are_nearest() {
+        let start = Instant::now();
+        let after = |ms: u64| start + Duration::from_millis(ms);
+        // Passes that are a little early and a little late; the first push was missed, as another was under way.
+        let pushed = |every: &str, passes: &[u64], missed: &[u64]| {
+            let mut due = Due::new(start, interval(Some(every)), Duration::from_secs(1));
+            let is_pushed = |&&pass: &&u64| {
+                let is_now = due.is_now(after(pass)) && !missed.contains(&pass);
+                if is_now {
+                    due.begin(after(pass));
+                }
+                is_now
+            };
+            passes.iter().filter(is_pushed).copied().collect::<Vec<_>>()
+        };
+        let passes = [990, 2_005, 2_995, 4_001, 5_000, 5_990, 7_010];
+        assert_eq!(pushed("1000", &passes, &[]), passes);
+        assert_eq!(pushed("3000", &passes, &[]), [2_995, 5_990]);
+        assert_eq!(pushed("3000", &passes, &[2_995]), [4_001, 7_010]);
+        assert_eq!(pushed("100", &passes, &[5_000]), [990, 2_005, 2_995, 4_001, 5_990, 7_010]);
+        assert_eq!([interval(None), interval(Some("0")), interval(Some("soon"))], [INTERVAL; 3]);
+    }
 
     #[test]
     fn an_endpoint_is_a_base_or_the_whole() {

@@ -88,6 +88,8 @@ pub(crate) struct MeasuredDraft {
     kind: Option<MeasuredKind>,
     /// Absent where the unit is another.
     scale: Option<f64>,
+    /// What the words of the next point change of that.
+    point_scale: Option<f64>,
     /// Values in the order of the row's attributes.
     labels: Vec<String>,
     attributes: Vec<String>,
@@ -138,6 +140,7 @@ impl MeasuredDraft {
         self.labels.iter_mut().for_each(String::clear);
         self.attributes.clear();
         self.others = 0;
+        self.point_scale = None;
     }
 
     /// Takes one attribute of the next point.
@@ -171,6 +174,8 @@ impl MeasuredDraft {
         let Some((at, key)) = own(key).map(|at| (at, key)).or_else(alias) else {
             return self.other(key, text);
         };
+        let scale = foreign::SCALES.iter().find(|(of, other, _)| *of == key && *other == text);
+        self.point_scale = scale.map(|&(.., scale)| scale).or(self.point_scale);
         let word = foreign::VALUES.iter().find(|(of, other, _)| *of == key && *other == text);
         let word = word.map_or(text, |&(.., own)| own);
         if let Some(slot) = self.labels.get_mut(at).filter(|slot| slot.is_empty()) {
@@ -194,7 +199,8 @@ impl MeasuredDraft {
         if head.flags & NO_VALUE != 0 {
             return Taken::Nothing;
         }
-        let millionths = number.and_then(|number| millionths(number, self.scale?));
+        let scale = self.scale.map(|scale| scale * self.point_scale.unwrap_or(1.0));
+        let millionths = number.and_then(|number| millionths(number, scale?));
         let is_timed = head.time_unix_ns > 0 && i64::try_from(head.time_unix_ns).is_ok();
         let (Some(millionths), true) = (millionths, is_timed) else { return Taken::Damaged };
         if let Some((key, text)) = self.fixed {

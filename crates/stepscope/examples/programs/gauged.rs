@@ -42,17 +42,19 @@ fn facade() {
     let _step = step!(0);
     let address = std::env::var("STEPSCOPE_METRICS_ADDR").unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    let count = loop {
+    let (count, run_infos) = loop {
         let mut text = String::new();
         let mut stream = std::net::TcpStream::connect(&address).unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
         stream.read_to_string(&mut text).unwrap();
         let mut lines = text.lines();
         if let Some(count) = lines.find_map(|line| line.strip_prefix("requests_total{path=\"/a\"} ")) {
-            break count.parse().unwrap();
+            let run_infos = text.lines().filter(|line| line.starts_with("stepscope_run_info{")).count();
+            break (count.parse().unwrap(), run_infos);
         }
         assert!(Instant::now() < deadline, "{text}");
         std::thread::sleep(Duration::from_millis(20));
     };
     crate::say("scraped", count);
+    crate::say("run_infos", run_infos);
 }

@@ -9,12 +9,13 @@ use stepscope_otlp::{MetricHead, MetricKind, Number, PointData, PointHead, Tempo
 use super::encode::Context;
 use crate::os::clock::now_ns;
 
-/// What of a reading the endpoint does not get from here: the layer says that one itself.
+/// What of a reading the endpoint does not get from here: the layer says these itself.
 #[cfg(feature = "http")]
-pub(crate) const NOT_SENT: &[&str] = &[metric::PROCESS_MEMORY_USAGE];
+pub(crate) const NOT_SENT: &[&str] = &[metric::PROCESS_MEMORY_USAGE, metric::run::RUN_INFO];
 
-/// What of a reading is not kept: a point a processor would be more than all others together on large machines.
-pub(crate) const NOT_KEPT: &[&str] = &[metric::host::CPU_CORE_UTILIZATION];
+/// What of a reading is not kept: a point a processor would be more than all others together on large machines, and whose
+/// profile it is says each of its files.
+pub(crate) const NOT_KEPT: &[&str] = &[metric::host::CPU_CORE_UTILIZATION, metric::run::RUN_INFO];
 
 /// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,6 +15,8 @@ pub(crate) mod largest_sums;
 pub(crate) mod message;
 pub(crate) mod poll_intervals;
 pub(crate) mod publish;
+#[cfg(feature = "http")]
+pub(crate) mod run_info;
 pub(crate) mod span_template;
 pub(crate) mod thinning;
 pub(crate) mod thread_names;

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use stepscope_core::{attr, metric};
 use stepscope_otlp::{MetricHead, Number, PointData, PointHead, Value, Visitor, proto};
 
+#[cfg(feature = "facade")]
+use crate::common::recording::Attribute;
 use crate::common::recording::{Event, files};
 use crate::common::{Ended, Program};
 
@@ -161,5 +163,20 @@ fn what_a_crate_counts_by_the_facade_is_scraped_sent_and_kept() {
         .succeed();
     assert_eq!(ended.truth()["scraped"], 3);
     assert_eq!(of_directory(&ended).last().unwrap()["requests.total{/a}"], 3.0);
-    assert_eq!(collector.recording().count("requests.total", &[("path", "/a")]), 3);
+    let sent = collector.recording();
+    assert_eq!(sent.count("requests.total", &[("path", "/a")]), 3);
+    let resource = |key| match sent.resource.get(key) {
+        Some(Attribute::Str(text)) => &**text,
+        other => panic!("{key}: {other:?}"),
+    };
+    let labels = [
+        (attr::RUN_ID, resource(attr::RUN_ID)),
+        (attr::RUN_ATTEMPT, "0"),
+        (attr::RANK, "0"),
+        (attr::WORLD_SIZE, "1"),
+        (attr::SERVICE_NAME, resource(attr::SERVICE_NAME)),
+        (attr::HOST_NAME, resource(attr::HOST_NAME)),
+    ];
+    assert_eq!(sent.count(metric::run::RUN_INFO, &labels), 1, "whose all others are");
+    assert_eq!(ended.truth()["run_infos"], 1);
 }

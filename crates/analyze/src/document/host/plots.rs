@@ -3,7 +3,7 @@
 
 use super::super::cell::keyed_line;
 use super::super::{Cell, Plot, cells};
-use super::host_name;
+use super::{allocators, host_name};
 use super::words::label;
 use crate::document::names::printable;
 use crate::report::Report;
@@ -106,6 +106,18 @@ pub(crate) fn of(at: usize, report: &Report) -> Vec<HostPlot> {
         }
         plot(host, (&format!("host-{at}-{id}"), unit, what), &rows, is_only)
     });
+    let is_one_process = host.processes.len() <= 1;
+    let allocators: Vec<(String, &FigureRow)> = allocators::of(&host.processes)
+        .flat_map(|one| {
+            let figures = [("allocator_live_bytes", "in use"), ("allocator_reserved_bytes", "from the system")];
+            figures.map(|(name, what)| {
+                Some((allocators::line(&one, is_one_process, what), allocators::figure(&one, name)?.1))
+            })
+        })
+        .flatten()
+        .collect();
+    let id = format!("host-{at}-allocators");
+    let allocators = plot(host, (&id, "bytes", "Allocators"), &allocators, is_only);
     let devices = || report.gpu.iter().flat_map(|gpu| &gpu.devices).filter(|gpu| gpu.host == at);
     let gpus = GPU.iter().filter_map(|&(id, unit, what, name)| {
         let rows: Vec<(String, &FigureRow)> = devices()
@@ -113,7 +125,7 @@ pub(crate) fn of(at: usize, report: &Report) -> Vec<HostPlot> {
             .collect();
         plot(host, (&format!("host-{at}-{id}"), unit, what), &rows, is_only)
     });
-    machine.chain(gpus).collect()
+    machine.chain(allocators).chain(gpus).collect()
 }
 
 /// A plot of these rows: of those that are more than nothing somewhere.

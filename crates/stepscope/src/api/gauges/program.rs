@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use stepscope_core::{Level, Mode, Phase, SectionKind};
-use stepscope_metrics::snapshot::{Program, Steps};
+use stepscope_metrics::snapshot::{Program, Run, Steps};
 
 use super::longest_calls::LongestCalls;
 use crate::api::figures::Figures;
@@ -23,6 +23,7 @@ const STEPS_OF: Duration = Duration::from_secs(60);
 /// See the module.
 pub(super) struct ProgramWatch {
     recorder: Arc<Recorder>,
+    run: Run,
     state: Mutex<State>,
 }
 
@@ -38,13 +39,25 @@ struct State {
 
 impl ProgramWatch {
     pub(super) fn new(recorder: &Arc<Recorder>) -> Self {
-        Self { recorder: Arc::clone(recorder), state: Mutex::default() }
+        let identity = &recorder.identity;
+        let run = Run {
+            id: identity.run_id.as_str().into(),
+            attempt: identity.attempt,
+            rank: identity.rank,
+            world_size: identity.world_size,
+            service: identity.service_name.as_str().into(),
+            host: identity.host.as_str().into(),
+        };
+        Self { recorder: Arc::clone(recorder), run, state: Mutex::default() }
     }
 
     /// Tells everything as it is now.
     pub(super) fn tell(&self, program: &mut Program) {
         let _own = memory::own_call();
         let recorder = &self.recorder;
+        if program.run.is_none() {
+            program.run = Some(self.run.clone());
+        }
         let mut state = lock(&self.state);
         state.take_steps(recorder);
         state.longest_calls.read(recorder, &mut program.longest_s);

@@ -28,6 +28,7 @@ use super::encode::{Context, write_span};
 use super::gauges::{NOT_SENT, write_gauges};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
+use super::run_info::write_run_info;
 use super::{OTLP, Sink, warn_once};
 use crate::config::Format;
 use crate::shared::record::SectionRecord;
@@ -315,7 +316,12 @@ impl Sink for HttpSink {
             let mut message =
                 Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(Format::Protobuf)));
             let encoder = message.next(context);
-            with_encoder!(encoder, encoder => write_metrics(encoder.as_mut(), context, snapshot, &part));
+            with_encoder!(encoder, encoder => {
+                write_metrics(encoder.as_mut(), context, snapshot, &part);
+                if part.is_last {
+                    write_run_info(encoder.as_mut(), context, snapshot.time_ns);
+                }
+            });
             self.enqueue(Arc::clone(&target), message.finish().0, 0);
             message.clear();
             self.metrics = message.encoder;
