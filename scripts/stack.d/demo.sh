@@ -113,12 +113,16 @@ Ready after $3 s. Until Ctrl-C there are
   Jaeger      http://$(known JAEGER_QUERY "$file")
   collector   $(known OTEL_EXPORTER_OTLP_ENDPOINT "$file")
 
-and the runs healthy-$now, slow-loader-$now and leak-$now (two ranks).
+and the runs healthy-$now, slow-loader-$now and leak-$now (two ranks). Built here, Prometheus and Jaeger have no
+pages: they answer Grafana, and whoever asks their APIs.
 
-Open
-  the boards in Grafana: import grafana/dashboards, with both addresses above as data sources (grafana/README.md)
-  a step in Jaeger:      http://$(known JAEGER_QUERY "$file")/search?service=stepscope-demo&tags=%7B%22stepscope.step%22%3A%22100%22%7D
-  a report in a browser: $dir/reports/leak-$now.html
+Look at
+  the boards   in your Grafana: add both addresses above as data sources, import grafana/dashboards (grafana/README.md);
+               or all of it in containers: docker compose -f grafana/compose.yaml up
+  a report     $dir/reports/leak-$now.html, in a browser
+  a finding    tail -n 1 $dir/data/findings/findings.jsonl
+  a step       curl 'http://$(known JAEGER_QUERY "$file")/api/traces?service=stepscope-demo&limit=1&tags=%7B%22stepscope.step%22%3A%22100%22%7D'
+  a figure     curl 'http://$(known PROMETHEUS "$file")/api/v1/query?query=stepscope_finding_severity'
 
 Send your own program here: OTEL_EXPORTER_OTLP_ENDPOINT=$(known OTEL_EXPORTER_OTLP_ENDPOINT "$file") your-program
 TEXT

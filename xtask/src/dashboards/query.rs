@@ -12,8 +12,8 @@ pub(super) const JOB: &str = "job";
 pub(super) const INSTANCE: &str = "instance";
 /// What tells processes apart, with what links need.
 pub(super) const PROCESS: [&str; 3] = [JOB, attr::RUN_ID, attr::RANK];
-/// The attributes of a resource, as Prometheus has them beside all its series.
-pub(super) const TARGET_INFO: &str = "target_info";
+/// The attributes of a resource, as Prometheus has them beside all its series: of programs that have no run, too.
+const TARGET_INFO: &str = "target_info";
 
 /// The window of rates: Grafana's, which knows how often is scraped.
 pub(super) const RATE: &str = "$__rate_interval";
@@ -30,16 +30,9 @@ pub(super) fn labels(keys: &[&str]) -> String {
     keys.iter().map(|key| label(key)).collect::<Vec<_>>().join(", ")
 }
 
-/// What tells a process' run, rank and host: the metric for that, and the attributes of the resource, which say the same.
-pub(super) fn run_info(matchers: &str) -> Expression {
-    let own = prometheus::sample(&metric::run::row::RUN_INFO);
-    Expression(format!("{{__name__=~\"{own}|{TARGET_INFO}\", {matchers}}}"))
-}
-
-/// The same of processes that have a run, of a run that a variable chooses.
+/// What tells a process' run, rank and host, of a run that a variable chooses.
 pub(super) fn runs(variable: &str) -> Expression {
-    let run = label(attr::RUN_ID);
-    run_info(&format!("{run}!=\"\", {run}=~\"{variable}\""))
+    of(&metric::run::row::RUN_INFO).like(attr::RUN_ID, variable).now()
 }
 
 /// Series of a metric.
@@ -139,9 +132,8 @@ impl Expression {
 
     /// The processes that the variables choose.
     fn chosen() -> Self {
-        let of_variables = |(key, variable): (&str, &str)| format!("{}=~\"{variable}\"", label(key));
-        let chosen = [(attr::RUN_ID, "$run"), (attr::HOST_NAME, "$host"), (attr::RANK, "$rank")];
-        run_info(&chosen.map(of_variables).join(", "))
+        let info = of(&metric::run::row::RUN_INFO);
+        info.like(attr::RUN_ID, "$run").like(attr::HOST_NAME, "$host").like(attr::RANK, "$rank").now()
     }
 
     /// Of the hosts that the variable chooses, whoever reads their figures.

@@ -68,8 +68,14 @@ pub(super) const STAGES: &[Stage] = &[
     stage("perfetto", "converted traces in Perfetto's trace processor", Length::Long, &["release"], perfetto),
     stage("grafana", "boards by Grafana's types, rules by promtool", Length::Long, &["release"], boards),
     stage("page", "the whole report page in a real browser", Length::Long, &["release"], page_in_browser),
-    stage("foreign", "builds the collector, Jaeger and a program with burn", Length::Build, &[], foreign),
-    stage("stack", "with the real collector and Jaeger", Length::Long, &["release", "foreign"], stack),
+    stage(
+        "foreign",
+        "builds the collector, Jaeger, Prometheus and a program with burn",
+        Length::Build,
+        &[],
+        foreign,
+    ),
+    stage("stack", "with the real collector, Jaeger and Prometheus", Length::Long, &["release", "foreign"], stack),
     stage("bench", "a little of the bench of spans; the others compile", Length::Long, &[], bench),
     stage("timed", "training runs that are judged by their times", Length::Long, &["release"], timed),
     stage(
@@ -198,7 +204,7 @@ fn frameworks() -> Outcome {
 /// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it. The
 /// program with burn is built where the stage `frameworks` finds it again.
 fn foreign() -> Outcome {
-    run_command(command("scripts/stack", &["build"]))?;
+    run_command(command("scripts/stack", &programs::FOREIGN))?;
     frameworks::build(programs::WITH_BURN, &programs::framework_target()?)
 }
 
