@@ -7,8 +7,7 @@ use crate::process::{cargo, command, root, run};
 use std::path::{Path, PathBuf};
 
 /// Folders with tests of their own.
-const TESTED: [&str; 4] =
-    ["examples/common", "integrations/candle", "integrations/burn", "tests/allocators"];
+const TESTED: [&str; 4] = ["examples/common", "integrations/candle", "integrations/burn", "tests/allocators"];
 
 /// Folders whose programs `examples/check.py` runs.
 const BUILT: [&str; 3] = ["examples/pipeline", "examples/candle-digits", "examples/burn-digits"];

@@ -21,6 +21,8 @@ pub struct Query {
     pub text: String,
     /// Whether it is asked for the time range.
     pub is_range: bool,
+    /// Whether points that lead to traces are asked for, too.
+    pub has_exemplars: bool,
 }
 
 /// A board.
@@ -62,9 +64,7 @@ pub fn all() -> Result<Vec<Board>, String> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".json").map(str::to_owned))
         .collect();
     names.sort();
-    let board = |name: String| {
-        Ok(Board { json: parse(&read(&format!("dashboards/{name}.json"))?)?, name })
-    };
+    let board = |name: String| Ok(Board { json: parse(&read(&format!("dashboards/{name}.json"))?)?, name });
     names.into_iter().map(board).collect()
 }
 
@@ -108,9 +108,14 @@ impl Board {
     ///
     /// # Errors
     /// When Prometheus does not answer, or has not what is chosen.
-    pub fn variables(&self, prometheus: Prometheus<'_>, chosen: &[(&str, &str)]) -> Result<Vec<Variable>, String> {
+    pub fn variables(
+        &self,
+        prometheus: Prometheus<'_>,
+        chosen: &[(&str, &str)],
+    ) -> Result<Vec<Variable>, String> {
         let mut variables: Vec<Variable> = Vec::new();
-        for variable in array(&self.json["templating"]["list"]).filter(|variable| variable["type"] == "query") {
+        for variable in array(&self.json["templating"]["list"]).filter(|variable| variable["type"] == "query")
+        {
             let name = text(&variable["name"]).to_owned();
             let query = filled(text(&variable["query"]["query"]), &variables);
             let inside = query.strip_prefix("label_values(").and_then(|rest| rest.strip_suffix(')'));
@@ -141,6 +146,7 @@ impl Board {
                     place: format!("{}: {} {}", self.name, text(&panel["title"]), text(&target["refId"])),
                     text: filled(text(&target["expr"]), variables),
                     is_range: target["range"] == true,
+                    has_exemplars: target["exemplar"] == true,
                 });
             }
         }
@@ -148,6 +154,7 @@ impl Board {
             place: format!("{}: mark {}", self.name, text(&mark["name"])),
             text: filled(text(&mark["expr"]), variables),
             is_range: true,
+            has_exemplars: false,
         }));
         queries
     }
@@ -175,7 +182,7 @@ pub fn rules() -> Result<Vec<Query>, String> {
             let whole = inside.replace("''", "'");
             let compared = whole.rsplit_once(' ').map(|(rest, _)| rest.trim_end_matches(['>', '=', ' ']));
             let text = if is_alert { compared.unwrap_or_default().to_owned() } else { whole };
-            queries.push(Query { place: format!("rule {name}"), text, is_range: true });
+            queries.push(Query { place: format!("rule {name}"), text, is_range: true, has_exemplars: false });
         }
     }
     if queries.is_empty() { Err("there are no rules".into()) } else { Ok(queries) }

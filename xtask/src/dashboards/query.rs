@@ -2,7 +2,7 @@
 //! compile. What is asked for is in `boards`; that all of it parses is tested in `tests`.
 
 use stepscope_core::vocabulary::Metric;
-use stepscope_core::{attr, metric, prometheus};
+use stepscope_core::{SectionKind, attr, metric, prometheus};
 
 /// Labels that every series has: the service and the process.
 const IDENTITY: &str = "job, instance";
@@ -33,6 +33,21 @@ pub(super) fn labels(keys: &[&str]) -> String {
 /// What tells a process' run, rank and host, of a run that a variable chooses.
 pub(super) fn runs(variable: &str) -> Expression {
     of(&metric::run::row::RUN_INFO).like(attr::RUN_ID, variable).now()
+}
+
+/// What the collector's connector `span_metrics` counts of spans, as collector-config has it.
+pub(super) const SPANS: &str = "stepscope.spans";
+
+/// A quantile of the durations of steps' spans, by rank: the only points that lead to traces. What they are of is not told apart
+/// by run.
+pub(super) fn of_step_spans(quantile: &str) -> Expression {
+    let (kind, rank) = (label(attr::SECTION_KIND), label(attr::RANK));
+    Expression(format!(
+        "histogram_quantile({quantile}, sum by (le, {rank}) (rate({}_duration_seconds_bucket{{{kind}=\"{}\", \
+         {rank}=~\"$rank\"}}[{RATE}])))",
+        label(SPANS),
+        SectionKind::Step
+    ))
 }
 
 /// Series of a metric.
@@ -146,8 +161,7 @@ impl Expression {
     /// has processes that are gone, hence what tells of them has to.
     fn joined(&self, told: &str, info: &str) -> Self {
         let is_of_range = self.0.contains(&format!("[{RANGE}]"));
-        let info =
-            if is_of_range { format!("last_over_time({info}[{RANGE}])") } else { info.to_owned() };
+        let info = if is_of_range { format!("last_over_time({info}[{RANGE}])") } else { info.to_owned() };
         Self(format!("{} * on ({IDENTITY}) group_left ({told}) topk by ({IDENTITY}) (1, {info})", self.0))
     }
 
@@ -248,7 +262,10 @@ mod tests {
     #[test]
     fn what_looks_back_joins_what_was() {
         let last = of(&row::UPTIME).last().of_host();
-        assert!(last.text().ends_with("(1, last_over_time(target_info{host_name=~\"$host\"}[$__range]))"), "{last:?}");
+        assert!(
+            last.text().ends_with("(1, last_over_time(target_info{host_name=~\"$host\"}[$__range]))"),
+            "{last:?}"
+        );
     }
 
     #[test]

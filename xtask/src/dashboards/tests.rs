@@ -133,6 +133,13 @@ fn links_between_boards_lead_to_boards() {
 }
 
 #[test]
+fn the_collector_counts_spans_by_that_name() {
+    let file = crate::process::root().join("collector-config/prometheus.yaml");
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains(&format!("namespace: {}\n", super::query::SPANS)), "{text}");
+}
+
+#[test]
 fn committed_files_are_current() {
     assert_eq!(check(), Ok(()));
 }

@@ -75,7 +75,13 @@ pub(super) const STAGES: &[Stage] = &[
         &[],
         foreign,
     ),
-    stage("stack", "with the real collector, Jaeger and Prometheus", Length::Long, &["release", "foreign"], stack),
+    stage(
+        "stack",
+        "with the real collector, Jaeger and Prometheus",
+        Length::Long,
+        &["release", "foreign"],
+        stack,
+    ),
     stage("bench", "a little of the bench of spans; the others compile", Length::Long, &[], bench),
     stage("timed", "training runs that are judged by their times", Length::Long, &["release"], timed),
     stage(

@@ -75,8 +75,10 @@ pub const VALUES: &[(&str, &str, &str)] = &[
 
 /// What a value is in the row's unit where an attribute has this word. The collector's pages in and out are bytes, of pages of
 /// 4 KiB whatever the machine's are.
-pub const SCALES: &[(&str, &str, f64)] =
-    &[(attr::PAGING_DIRECTION, "page_in", 1.0 / 4_096.0), (attr::PAGING_DIRECTION, "page_out", 1.0 / 4_096.0)];
+pub const SCALES: &[(&str, &str, f64)] = &[
+    (attr::PAGING_DIRECTION, "page_in", 1.0 / 4_096.0),
+    (attr::PAGING_DIRECTION, "page_out", 1.0 / 4_096.0),
+];
 
 /// Attributes that points of a metric may have beside those of its row: which processor the time is of.
 pub const MORE: &[(&str, &str)] =
@@ -99,6 +101,10 @@ mod tests {
             assert!(known(key), "{name}");
         }
         assert!(VALUES.iter().all(|(key, ..)| known(key)));
-        assert!(SCALES.iter().all(|(key, word, _)| VALUES.iter().any(|(of, other, _)| (of, other) == (key, word))));
+        assert!(
+            SCALES
+                .iter()
+                .all(|(key, word, _)| VALUES.iter().any(|(of, other, _)| (of, other) == (key, word)))
+        );
     }
 }

@@ -270,7 +270,9 @@ impl Builder {
         };
         #[cfg(feature = "otlp")]
         let push = match &self.endpoint {
-            Some(endpoint) => Some(Push::start(endpoint, &self.told(), &latest, self.interval).map_err(Error::new)?),
+            Some(endpoint) => {
+                Some(Push::start(endpoint, &self.told(), &latest, self.interval).map_err(Error::new)?)
+            }
             None => None,
         };
         #[cfg(feature = "facade")]

@@ -45,7 +45,10 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 .query(&severe, "findings"),
             stat("Runs without a finding", "Runs in which nothing was found.")
                 .without(without::PUSHED)
-                .query(&last(&pushed::RUN_FINDINGS).max(&[attr::RUN_ID]).with("== bool", "0").sum(&[]), "runs"),
+                .query(
+                    &last(&pushed::RUN_FINDINGS).max(&[attr::RUN_ID]).with("== bool", "0").sum(&[]),
+                    "runs",
+                ),
         ],
     )
     .row(14, [all])

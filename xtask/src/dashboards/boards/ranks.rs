@@ -7,7 +7,7 @@ use crate::dashboards::board::{Board, host, marks, rank, run, run_in_jaeger, wit
 use crate::dashboards::findings::Rules;
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{bars, has_unit, stat, table, timeseries, unit};
-use crate::dashboards::query::{Expression, PROCESS, RANGE, label, of, runs};
+use crate::dashboards::query::{Expression, PROCESS, RANGE, label, of, of_step_spans, runs};
 
 use metric::host::row as machine;
 use metric::program::row as program;
@@ -74,6 +74,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 .zero_based()
                 .without(without::GAUGES)
                 .query(&gauge(&program::STEP_DURATION_P95).max(&by_rank), &legend)
+                .query(&of_step_spans("0.95"), &format!("spans, rank {{{{{}}}}}", label(attr::RANK)))
                 .with_exemplars(),
             ],
         )

@@ -3,8 +3,8 @@
 
 use super::super::cell::keyed_line;
 use super::super::{Cell, Plot, cells};
-use super::{allocators, host_name};
 use super::words::label;
+use super::{allocators, host_name};
 use crate::document::names::printable;
 use crate::report::Report;
 use crate::summary::{FigureRow, HostFigures, Stretch};
@@ -109,7 +109,8 @@ pub(crate) fn of(at: usize, report: &Report) -> Vec<HostPlot> {
     let is_one_process = host.processes.len() <= 1;
     let allocators: Vec<(String, &FigureRow)> = allocators::of(&host.processes)
         .flat_map(|one| {
-            let figures = [("allocator_live_bytes", "in use"), ("allocator_reserved_bytes", "from the system")];
+            let figures =
+                [("allocator_live_bytes", "in use"), ("allocator_reserved_bytes", "from the system")];
             figures.map(|(name, what)| {
                 Some((allocators::line(&one, is_one_process, what), allocators::figure(&one, name)?.1))
             })
