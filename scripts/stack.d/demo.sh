@@ -44,7 +44,7 @@ demo_run() {
   say "run $run …"
   for ((rank = 0; rank < ranks; rank++)); do
     demo_call "$dir" STEPSCOPE_RUN_ID="$run" RANK=$rank WORLD_SIZE="$ranks" -- \
-      demo --epochs "$demo_epochs" --out "$dir/runs/$run" --format json --output /dev/null "$@" &
+      demo --out "$dir/runs/$run" --format json --output /dev/null "$@" &
     demo_pids+=($!)
   done
   for pid in "${demo_pids[@]}"; do wait "$pid" || fail "the demo failed"; done
@@ -89,9 +89,10 @@ demo() {
   trap "demo_end '$dir'" EXIT
   start "$dir" collector jaeger prometheus >/dev/null
   now=$(date +%H%M%S)
-  demo_run "$dir" "healthy-$now" 1
-  demo_run "$dir" "slow-loader-$now" 1 --slow loader
-  demo_run "$dir" "leak-$now" 2 --leak
+  demo_run "$dir" "healthy-$now" 1 --epochs "$demo_epochs"
+  # Its steps take twice as long.
+  demo_run "$dir" "slow-loader-$now" 1 --epochs $((demo_epochs / 2)) --slow loader
+  demo_run "$dir" "leak-$now" 2 --epochs "$demo_epochs" --leak
   demo_arrived "$dir" "leak-$now"
   demo_said "$dir" "$now" $((SECONDS - began))
   # Waiting for it, the shell takes signals at once.
