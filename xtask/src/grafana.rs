@@ -13,7 +13,7 @@ const RULES: &str = "rules.yaml";
 const TESTS: &str = "tests.yaml";
 
 /// A recorded run, whose report is a board, too.
-const RUN: &str = "tests/golden/inputs/demo_leak";
+const RUN: &str = "tests/golden/inputs/demo_slow_loader";
 
 /// Types, then rules.
 pub(crate) fn check(target: &Path, program: &Path) -> Outcome {

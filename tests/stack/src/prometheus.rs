@@ -34,8 +34,15 @@ pub fn encoded(text: &str) -> String {
 }
 
 /// Seconds since the Unix epoch.
-fn now_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+#[must_use]
+pub fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}
+
+/// The time range that ends now, as parameters have it.
+fn range() -> (String, String) {
+    let end = now_s();
+    (format!("{:.3}", end - RANGE_S as f64), format!("{end:.3}"))
 }
 
 impl Prometheus<'_> {
@@ -55,9 +62,7 @@ impl Prometheus<'_> {
     /// # Errors
     /// As of [`ask`](Self::ask).
     pub fn series(&self, query: &str, is_range: bool) -> Result<Vec<Value>, String> {
-        let end = now_s();
-        let (start, step) = ((end - RANGE_S).to_string(), STEP_S.to_string());
-        let end = end.to_string();
+        let ((start, end), step) = (range(), STEP_S.to_string());
         let mut answer = if is_range {
             self.ask("query_range", &[("query", query), ("start", &start), ("end", &end), ("step", &step)])?
         } else {
@@ -74,13 +79,23 @@ impl Prometheus<'_> {
         Ok(series.into_iter().filter(has_numbers).collect())
     }
 
+    /// The exemplars of the series of a query over the time range.
+    ///
+    /// # Errors
+    /// As of [`ask`](Self::ask).
+    pub fn exemplars(&self, query: &str) -> Result<Vec<Value>, String> {
+        let (start, end) = range();
+        let answer = self.ask("query_exemplars", &[("query", query), ("start", &start), ("end", &end)])?;
+        let series = answer.as_array().into_iter().flatten();
+        Ok(series.filter_map(|one| one["exemplars"].as_array()).flatten().cloned().collect())
+    }
+
     /// The values of a label of series in the time range.
     ///
     /// # Errors
     /// As of [`ask`](Self::ask).
     pub fn values(&self, series: &str, label: &str) -> Result<Vec<String>, String> {
-        let end = now_s();
-        let (start, end) = ((end - RANGE_S).to_string(), end.to_string());
+        let (start, end) = range();
         let path = format!("label/{label}/values");
         let answer = self.ask(&path, &[("match[]", series), ("start", &start), ("end", &end)])?;
         let values = answer.as_array().ok_or_else(|| format!("{series}: no values but {answer}"))?;

@@ -1,12 +1,12 @@
 //! Findings on their way from the analyzer to Prometheus and to the collector's file, pushed once and twice.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use stepscope_core::attr;
 use stepscope_stack_tests::demo::Demo;
 use stepscope_stack_tests::program::parse;
-use stepscope_stack_tests::prometheus::Prometheus;
+use stepscope_stack_tests::prometheus::{Prometheus, now_s};
 
 use super::PATIENCE;
 
@@ -45,6 +45,7 @@ fn records(demo: &Demo) -> BTreeMap<(String, String), Vec<String>> {
 /// with its identity and time.
 pub(super) fn assert_findings(demo: &Demo) {
     let [healthy, slow, leak] = ["healthy", "slow-loader", "leak"].map(|name| demo.run(name).expect("a run"));
+    wait_for_scrape(demo.prometheus());
     let before = severities(demo.prometheus());
     let has = |run: &str, rule: &str| before.contains_key(&(run.to_owned(), rule.to_owned()));
     assert!(has(&leak, "memory_growth") && has(&slow, "input_bound"), "{before:?}");
@@ -75,7 +76,7 @@ pub(super) fn assert_findings(demo: &Demo) {
 
 /// Waits until Prometheus has what the collector has now.
 fn wait_for_scrape(prometheus: Prometheus<'_>) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_secs_f64();
+    let now = now_s();
     let deadline = Instant::now() + PATIENCE;
     let last = || {
         let scraped = prometheus.series("max(timestamp(up))", false).expect("an answer");

@@ -1,14 +1,11 @@
 //! What leads from boards into traces: links, exemplars, and what Grafana's Jaeger data source asks.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde_json::Value;
 use stepscope_core::attr;
 use stepscope_stack_tests::boards::Board;
 use stepscope_stack_tests::demo::Demo;
 use stepscope_stack_tests::http;
 use stepscope_stack_tests::program::parse;
-use stepscope_stack_tests::prometheus::RANGE_S;
 
 /// The address behind a link of the training board: of a step, and of the run. Jaeger's page has to be there, and what it
 /// asks for the same words has to have the trace.
@@ -56,15 +53,10 @@ pub(super) fn assert_links(demo: &Demo, training: &Board) {
 pub(super) fn assert_exemplars(demo: &Demo, training: &Board) {
     let variables = training.variables(demo.prometheus(), &[]).expect("variables");
     let targets = training.queries(&variables).into_iter().filter(|query| query.has_exemplars);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_secs();
-    let (start, end) = ((now - RANGE_S).to_string(), now.to_string());
     let (mut steps, mut targets_seen) = (0, 0);
     for target in targets {
         targets_seen += 1;
-        let asked = [("query", target.text.as_str()), ("start", &start), ("end", &end)];
-        let answer = demo.prometheus().ask("query_exemplars", &asked).expect("an answer");
-        let series = answer.as_array().expect("series").iter();
-        for exemplar in series.flat_map(|one| one["exemplars"].as_array().expect("exemplars")) {
+        for exemplar in demo.prometheus().exemplars(&target.text).expect("an answer") {
             let trace = exemplar["labels"]["trace_id"].as_str().expect("a trace");
             let path = format!("/api/traces/{trace}");
             let opened =
