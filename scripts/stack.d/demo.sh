@@ -80,14 +80,21 @@ demo_end() {
 demo() {
   local dir=$1 ports=$2 program name began=$SECONDS now
   demo_program
-  for name in collector jaeger prometheus; do build "$name"; done
+  for name in collector jaeger prometheus; do
+    if is_running "$dir" "$name"; then
+      fail "$name runs in $dir already: scripts/stack stop --dir $dir collector jaeger prometheus, or another --dir"
+    fi
+    build "$name"
+  done
   configure "$dir" "$ports" --config "$here/../collector-config/laptop.yaml" --config "$here/../collector-config/prometheus.yaml"
   dir=$(cd "$dir" && pwd)
   mkdir -p "$dir/runs" "$dir/reports"
   trap 'exit 0' INT TERM
   # shellcheck disable=SC2064 # the folder of now
   trap "demo_end '$dir'" EXIT
-  start "$dir" collector jaeger prometheus >/dev/null
+  say "starting collector, Jaeger and Prometheus …"
+  # Their addresses are told at the end, and only those that are of use.
+  start "$dir" collector jaeger prometheus >/dev/null 2> >(sed '/: process /d; /^  [A-Z_]*=/d' >&2)
   now=$(date +%H%M%S)
   demo_run "$dir" "healthy-$now" 1 --epochs "$demo_epochs"
   # Its steps take twice as long.
@@ -121,9 +128,9 @@ Look at
   the boards   in your Grafana: add both addresses above as data sources, import grafana/dashboards (grafana/README.md);
                or all of it in containers: docker compose -f grafana/compose.yaml up
   a report     $dir/reports/leak-$now.html, in a browser
-  a finding    tail -n 1 $dir/data/findings/findings.jsonl
+  the findings curl 'http://$(known PROMETHEUS "$file")/api/v1/query?query=last_over_time(stepscope_finding_severity%5B1d%5D)'
+               and their sentences in $dir/data/findings/findings.jsonl
   a step       curl 'http://$(known JAEGER_QUERY "$file")/api/traces?service=stepscope-demo&limit=1&tags=%7B%22stepscope.step%22%3A%22100%22%7D'
-  a figure     curl 'http://$(known PROMETHEUS "$file")/api/v1/query?query=stepscope_finding_severity'
 
 Send your own program here: OTEL_EXPORTER_OTLP_ENDPOINT=$(known OTEL_EXPORTER_OTLP_ENDPOINT "$file") your-program
 TEXT
