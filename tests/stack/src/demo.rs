@@ -8,12 +8,15 @@ use std::time::{Duration, Instant};
 
 use stepscope_testkit::{TempFolder, process};
 
+use crate::limits::Group;
 use crate::program::{command, output, stepscope};
 use crate::prometheus::Prometheus;
 use crate::stack::script;
 
 /// What the library that stands for the driver answers.
 const GPUS: &str = "devices 2\nramp\nxid 0 79\nthrottled 0 thermal\n";
+/// Writes the shell's id into the files that the first argument names, and becomes the program of the others.
+const INTO_GROUP: &str = "for file in $1; do echo $$ >\"$file\"; done; shift; exec \"$@\"";
 /// Programs end within this time.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -27,6 +30,7 @@ pub struct Demo {
     pub said: String,
     /// When it was started.
     pub began: Instant,
+    group: Option<Group>,
 }
 
 impl Demo {
@@ -40,8 +44,14 @@ impl Demo {
         let driver = folder.join("driver");
         std::fs::create_dir_all(&driver).map_err(failed)?;
         stepscope_fake_nvml::install(&driver, GPUS).map_err(failed)?;
-        let mut demo = script(&["demo", "--free-ports", "--dir"]);
-        demo.arg(folder.join("stack"))
+        let group = Group::new("stepscope-boards");
+        let members = group.iter().flat_map(Group::members);
+        // The shell that becomes it goes into the group first.
+        let mut demo = command(Path::new("sh"), &["-c", INTO_GROUP, "sh"]);
+        demo.arg(members.map(|file| file.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
+            .arg(script(&[]).get_program())
+            .args(["demo", "--free-ports", "--dir"])
+            .arg(folder.join("stack"))
             .env("STEPSCOPE_BIN", stepscope(&[])?.get_program())
             .env("LD_LIBRARY_PATH", &driver)
             .stdin(Stdio::null())
@@ -49,7 +59,8 @@ impl Demo {
         let began = Instant::now();
         let mut child = demo.spawn().map_err(failed)?;
         let stdout = child.stdout.take().ok_or("no standard output")?;
-        let mut this = Self { folder, child, addresses: BTreeMap::new(), said: String::new(), began };
+        let (addresses, said) = (BTreeMap::new(), String::new());
+        let mut this = Self { folder, child, addresses, said, began, group };
         for line in BufReader::new(stdout).lines() {
             let line = line.map_err(failed)?;
             this.said.push_str(&line);
@@ -62,6 +73,12 @@ impl Demo {
             }
         }
         Err(format!("the demo ended before it was ready: {}", this.said))
+    }
+
+    /// Whether its runs are in a container with limits.
+    #[must_use]
+    pub const fn has_limits(&self) -> bool {
+        self.group.is_some()
     }
 
     /// The address of this name; empty if there is none.

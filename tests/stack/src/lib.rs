@@ -1,12 +1,13 @@
 //! Means for tests with the real collector and Jaeger: running them ([`stack`]), asking them ([`http`], [`prometheus`]), what
-//! Grafana asks ([`boards`]), being in their way ([`proxy`]), running our programs ([`program`], [`recorded`], [`trial`]),
-//! reading traces without our readers ([`traces`]), and accounts of spans ([`account`]). The tests themselves are in
-//! `real/`; how the programs are built and started is in `scripts/stack`.
+//! Grafana asks ([`boards`]), being in their way ([`proxy`]), running our programs ([`program`], [`recorded`], [`trial`],
+//! [`demo`], within [`limits`]), reading traces without our readers ([`traces`]), and accounts of spans ([`account`]). The
+//! tests themselves are in `real/`; how the programs are built and started is in `scripts/stack`.
 
 pub mod account;
 pub mod boards;
 pub mod demo;
 pub mod http;
+pub mod limits;
 pub mod program;
 pub mod prometheus;
 pub mod proxy;
