@@ -152,8 +152,9 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        // One that has ended knows nothing to do.
-        self.signal("TERM");
-        let _ = process::wait(&mut self.child, LIMIT);
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.signal("TERM");
+            let _ = process::wait(&mut self.child, LIMIT);
+        }
     }
 }

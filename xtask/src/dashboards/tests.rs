@@ -133,10 +133,17 @@ fn links_between_boards_lead_to_boards() {
 }
 
 #[test]
-fn the_collector_counts_spans_by_that_name() {
-    let file = crate::process::root().join("collector-config/prometheus.yaml");
-    let text = std::fs::read_to_string(file).unwrap();
-    assert!(text.contains(&format!("namespace: {}\n", super::query::SPANS)), "{text}");
+fn collectors_count_spans_by_that_name() {
+    let folder = crate::process::root().join("collector-config");
+    let mut found = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        if text.contains("\n  span_metrics:\n") {
+            assert!(text.contains(&format!("namespace: {}\n", super::query::SPANS)), "{text}");
+            found += 1;
+        }
+    }
+    assert!(found > 0);
 }
 
 #[test]
