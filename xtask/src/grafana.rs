@@ -1,42 +1,79 @@
-//! The stage that holds `grafana/` against others' tools: boards against Grafana's types (`tests/grafana`), rules against
-//! Prometheus' `promtool`, which also has to notice bounds that are not those of the tests.
+//! The stage that holds `grafana/` against others' tools: boards against Grafana's types and in its own libraries
+//! (`tests/grafana`), rules against Prometheus' `promtool`, which also has to notice bounds that are not those of the tests.
+//! Pictures, for which programs run, are in `pictures`.
+
+mod pictures;
 
 use crate::Outcome;
 use crate::process::{capture, command, root, run, succeeds};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// From the registry of npm, by exact versions.
-const PACKAGES: [&str; 2] = ["@grafana/schema@13.2.3", "typescript@5.9.3"];
 /// What the file of rules and the file of tests are called.
 const RULES: &str = "rules.yaml";
 const TESTS: &str = "tests.yaml";
 
-/// A recorded run, whose report is a board, too.
-const RUN: &str = "tests/golden/inputs/demo_slow_loader";
+/// Recorded runs, whose reports are boards, too.
+const RUNS: [&str; 2] = ["demo_slow_loader", "demo_two_ranks"];
+/// Steps of a run that is generated, and how large a board of a report may be is said in `tests/grafana/frames.js`.
+const STEPS: &str = "100000";
 
-/// Types, then rules.
-pub(crate) fn check(target: &Path, program: &Path) -> Outcome {
-    types(&target.join("grafana"), program)?;
-    rules(&target.join("promtool"))
+/// Types, frames, rules, pictures.
+pub(crate) fn check(target: &Path, program: &Path, generator: &Path) -> Outcome {
+    let folder = target.join("grafana");
+    install(&folder)?;
+    let reports = reports(&folder, program, generator)?;
+    let board = reports.first().ok_or("there are no reports")?;
+    let mut check = command("node", &["tests/grafana/check.js"]);
+    check.arg(&folder).arg(board);
+    run(check)?;
+    let mut check = command("node", &["tests/grafana/frames.js"]);
+    check.arg(&folder).args(&reports);
+    run(check)?;
+    rules(&target.join("promtool"))?;
+    pictures::draw(&folder, board, program)
 }
 
-fn types(folder: &Path, program: &Path) -> Outcome {
-    if !folder.join("node_modules/@grafana/schema").is_dir() {
-        fs::create_dir_all(folder)
-            .map_err(|error| format!("failed to make {}: {error}", folder.display()))?;
-        let mut install =
-            command("npm", &["install", "--silent", "--no-save", "--ignore-scripts", "--prefix"]);
-        install.arg(folder).args(PACKAGES);
-        run(install).map_err(|problem| format!("{problem}; npm and its registry are needed"))?;
+/// Grafana's libraries from the registry of npm, where the folder has not those that are asked for.
+fn install(folder: &Path) -> Outcome {
+    let failed = |error| format!("failed to make {}: {error}", folder.display());
+    let (wanted, there) = (root().join("tests/grafana/package.json"), folder.join("package.json"));
+    let is_current =
+        fs::read(&there).is_ok_and(|there| fs::read(&wanted).is_ok_and(|wanted| wanted == there));
+    if is_current && folder.join("node_modules/@grafana/ui").is_dir() {
+        return Ok(());
     }
-    let report = folder.join("report.json");
-    let mut analyze = command(program, &["analyze", RUN, "--format", "grafana", "--output"]);
-    analyze.arg(&report);
-    run(analyze)?;
-    let mut check = command("node", &["tests/grafana/check.js"]);
-    check.arg(folder).arg(report);
-    run(check)
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut install = command("npm", &["install", "--silent", "--ignore-scripts", "--no-package-lock"]);
+    fs::copy(&wanted, &there).map_err(failed)?;
+    install.args(["--no-audit", "--no-fund", "--prefix"]).arg(folder);
+    run(install).map_err(|problem| {
+        // The next time must not take it for done.
+        drop(fs::remove_file(&there));
+        format!("{problem}; npm and its registry are needed")
+    })
+}
+
+/// Boards of reports, each followed by the JSON report on the same run.
+fn reports(folder: &Path, program: &Path, generator: &Path) -> Outcome<Vec<PathBuf>> {
+    let large = folder.join("large.otlp");
+    let mut generate = command(generator, &["--steps", STEPS, "--spans-per-step", "10"]);
+    generate.arg(&large);
+    run(generate)?;
+    let inputs = root().join("tests/golden/inputs");
+    let mut reports = Vec::new();
+    for (name, input) in RUNS.iter().map(|name| (*name, inputs.join(name))).chain([("large", large.clone())])
+    {
+        for format in ["grafana", "json"] {
+            let report = folder.join(format!("{name}.{format}.json"));
+            let mut analyze = command(program, &["--quiet", "analyze", "--format", format, "--output"]);
+            analyze.arg(&report).arg(&input);
+            run(analyze)?;
+            reports.push(report);
+        }
+    }
+    fs::remove_file(&large).map_err(|error| format!("failed to remove {}: {error}", large.display()))?;
+    Ok(reports)
 }
 
 fn rules(work: &Path) -> Outcome {

@@ -14,8 +14,8 @@ const BROWSER_NEEDED: &str = "STEPSCOPE_BROWSER_NEEDED";
 /// Runs the tests of these modules, all where none is named, against the program. Skipped, and said so, where there is no
 /// browser and none can be installed.
 pub(crate) fn test(program: &Path, generator: &Path, target: &Path, modules: &[&str]) -> Outcome {
-    if !browser() {
-        return without_browser(std::env::var_os(BROWSER_NEEDED).is_some());
+    if !browser()? {
+        return Ok(());
     }
     let mut tests = command("python3", &["-B", "run.py"]);
     tests.args(modules).current_dir(root().join("tests/page"));
@@ -28,16 +28,21 @@ pub(crate) fn test(program: &Path, generator: &Path, target: &Path, modules: &[&
     run(tests)
 }
 
-fn without_browser(is_needed: bool) -> Outcome {
+fn without_browser(is_needed: bool) -> Outcome<bool> {
     let advice = "install one and its driver (Debian: `apt-get install chromium chromium-driver`)";
     if is_needed {
         return Err(format!("no browser, and {BROWSER_NEEDED} is set: {advice}"));
     }
-    eprintln!("\nSKIPPED: no browser, so the report page is not tested: {advice}");
-    Ok(())
+    eprintln!("\nSKIPPED: no browser, so pages are not tested: {advice}");
+    Ok(false)
 }
 
-fn browser() -> bool {
+/// Whether there is a browser, now; that there is none is said, or is an error where one is needed.
+pub(crate) fn browser() -> Outcome<bool> {
+    if installed() { Ok(true) } else { without_browser(std::env::var_os(BROWSER_NEEDED).is_some()) }
+}
+
+fn installed() -> bool {
     let is_there = || {
         let browsers = ["chromium", "chromium-browser", "google-chrome"];
         browsers.iter().any(|name| succeeds(name, &["--version"])) && succeeds("chromedriver", &["--version"])
@@ -77,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_browser_that_is_needed_is_not_skipped() {
-        assert_eq!(without_browser(false), Ok(()));
+        assert_eq!(without_browser(false), Ok(false));
         assert!(without_browser(true).unwrap_err().contains(BROWSER_NEEDED));
     }
 }

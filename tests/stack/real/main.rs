@@ -6,6 +6,7 @@
 
 mod boards;
 mod configuration;
+mod gateway;
 mod jaeger;
 mod leftovers;
 mod monitor;

@@ -90,7 +90,7 @@ fn the_production_configuration_keeps_what_matters() {
 }
 
 /// Prometheus' figures of each section are those of the report.
-fn assert_sums(stack: &Stack, report: &Value) {
+pub(crate) fn assert_sums(stack: &Stack, report: &Value) {
     let page = http::get(stack.address("COLLECTOR_PROMETHEUS"), "/metrics").expect("it answers");
     let mut checked = 0;
     for section in report["sections"].as_array().expect("sections") {

@@ -1,5 +1,5 @@
-//! A GET request, as plain as it gets: one connection each, so that no client's retries or caches are between a
-//! test and a server.
+//! Requests as plain as they get: one connection each, so that no client's retries or caches are between a test and a
+//! server.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,16 +13,34 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// # Errors
 /// When there is no answer, or another than 200.
 pub fn get(address: &str, path: &str) -> Result<String, String> {
-    let failed = |error: std::io::Error| format!("failed to get http://{address}{path}: {error}");
+    ask(address, &format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n"))
+        .map_err(|problem| format!("failed to get http://{address}{path}: {problem}"))
+}
+
+/// Sends `json` to `http://{address}{path}`.
+///
+/// # Errors
+/// When there is no answer, or another than 200: the server may have it all the same.
+pub fn post(address: &str, path: &str, json: &str) -> Result<String, String> {
+    let length = json.len();
+    let head = format!(
+        "POST {path} HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    );
+    ask(address, &(head + json))
+        .map_err(|problem| format!("failed to post to http://{address}{path}: {problem}"))
+}
+
+fn ask(address: &str, request: &str) -> Result<String, String> {
+    let failed = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(address).map_err(failed)?;
     stream.set_read_timeout(Some(LIMIT)).map_err(failed)?;
     // HTTP/1.0: the body ends with the connection and comes in one piece.
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").map_err(failed)?;
+    stream.write_all(request.as_bytes()).map_err(failed)?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).map_err(failed)?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     match head.split(' ').nth(1) {
         Some("200") => Ok(body.to_owned()),
-        _ => Err(format!("failed to get http://{address}{path}: {head}\n{body}")),
+        _ => Err(format!("{head}\n{body}")),
     }
 }

@@ -16,9 +16,18 @@ pub fn command(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if ["STEPSCOPE_", "OTEL_", "COLLECTOR_", "JAEGER_", "SAMPLING_", "STORE_"]
-            .iter()
-            .any(|prefix| text.starts_with(prefix))
+        if [
+            "STEPSCOPE_",
+            "OTEL_",
+            "COLLECTOR_",
+            "JAEGER_",
+            "SAMPLING_",
+            "STORE_",
+            "GATEWAY_",
+            "SPAN_METRICS_",
+        ]
+        .iter()
+        .any(|prefix| text.starts_with(prefix))
         {
             command.env_remove(&name);
         }

@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub struct Stack {
     folder: TempFolder,
     addresses: BTreeMap<String, String>,
+    settings: Vec<(String, String)>,
 }
 
 /// A call of `scripts/stack`.
@@ -41,14 +42,16 @@ pub fn path(name: &str) -> Result<PathBuf, String> {
 }
 
 impl Stack {
-    /// Starts collector and Jaeger; `arguments` are further ones for `scripts/stack start`, `settings` further
-    /// variables of the programs' environment.
+    /// Starts collector and Jaeger, or those of them that `arguments` name; `arguments` are further ones for
+    /// `scripts/stack start`, `settings` further variables of the programs' environment.
     ///
     /// # Errors
     /// When one does not start, with the end of its log.
     pub fn start(arguments: &[&str], settings: &[(&str, &str)]) -> Result<Self, String> {
         let folder = TempFolder::new("stack").map_err(|error| format!("failed to make a folder: {error}"))?;
-        let mut stack = Self { folder, addresses: BTreeMap::new() };
+        let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        let mut stack =
+            Self { folder, addresses: BTreeMap::new(), settings: settings.iter().map(own).collect() };
         let mut start = script(&["start", "--free-ports", "--dir"]);
         start.arg(stack.folder.path()).args(arguments).envs(settings.iter().copied());
         run(&mut start)?;
@@ -87,12 +90,13 @@ impl Stack {
         std::fs::read_to_string(self.folder.join(format!("{program}.log"))).unwrap_or_default()
     }
 
-    /// Has `scripts/stack` start, stop or kill one of the programs.
+    /// Has `scripts/stack` start, stop or kill one of the programs; with the settings of the first start.
     ///
     /// # Errors
     /// When that fails.
     pub fn change(&self, what: &str, program: &str) -> Result<(), String> {
-        run(script(&[what, program, "--dir"]).arg(self.folder.path())).map(drop)
+        let settings = self.settings.iter().map(|(name, value)| (name, value));
+        run(script(&[what, program, "--dir"]).arg(self.folder.path()).envs(settings)).map(drop)
     }
 
     /// The sum of a counter of the collector's own telemetry, over its series that contain `label`.

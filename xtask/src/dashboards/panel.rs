@@ -138,9 +138,15 @@ pub(super) fn table(title: &'static str, description: &'static str, sorted_by: &
         filterable: true,
         inspect: false,
     };
+    // A cell that has nothing to say is not a panel without data.
+    let empty = Override {
+        matcher: Matcher { id: "byRegexp", options: "/.*/".to_owned() },
+        properties: vec![Property { id: "noValue", value: "–".into() }],
+    };
     Draft {
         custom: Some(custom),
         color: THRESHOLDS,
+        overrides: vec![empty],
         table: true,
         transformations: vec![Transformation { id: "merge", options: serde_json::json!({}) }],
         ..draft("table", title, description, options)

@@ -232,6 +232,12 @@ impl Expression {
         Self(format!("({}) {operator} {number}", self.0))
     }
 
+    /// With these words where the label is missing: a legend would show the label's own name.
+    pub(super) fn with_words(&self, key: &str, words: &str) -> Self {
+        let name = label(key);
+        Self(format!("label_replace({}, \"{name}\", \"{words}\", \"{name}\", \"\")", self.0))
+    }
+
     /// With a label more, a copy of another.
     pub(super) fn with_copy(&self, name: &str, key: &str) -> Self {
         Self(format!("label_replace({}, \"{name}\", \"$1\", \"{}\", \"(.*)\")", self.0, label(key)))

@@ -10,7 +10,7 @@ use std::process::Command;
 pub(super) const WITH_BURN: &str = "examples/burn-digits";
 
 /// What compiles the foreign programs that the stage `stack` runs.
-pub(super) const FOREIGN: [&str; 4] = ["build", "collector", "jaeger", "prometheus"];
+pub(super) const FOREIGN: [&str; 5] = ["build", "collector", "jaeger", "prometheus", "collector-gateway"];
 
 /// What is built while the first stages run, as lines of a shell.
 pub(super) fn first_ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {

@@ -66,11 +66,17 @@ pub(super) const STAGES: &[Stage] = &[
     ),
     stage("fuzz", "fuzz targets, a minute of a processor", Length::Long, &[], fuzz_shortly),
     stage("perfetto", "converted traces in Perfetto's trace processor", Length::Long, &["release"], perfetto),
-    stage("grafana", "boards by Grafana's types, rules by promtool", Length::Long, &["release"], boards),
+    stage(
+        "grafana",
+        "boards by Grafana's types and libraries, rules by promtool",
+        Length::Long,
+        &["release"],
+        boards,
+    ),
     stage("page", "the whole report page in a real browser", Length::Long, &["release"], page_in_browser),
     stage(
         "foreign",
-        "builds the collector, Jaeger, Prometheus and a program with burn",
+        "builds collectors, Jaeger, Prometheus and a program with burn",
         Length::Build,
         &[],
         foreign,
@@ -174,7 +180,9 @@ fn perfetto() -> Outcome {
 }
 
 fn boards() -> Outcome {
-    grafana::check(&target_directory()?, &release_program()?)
+    python()?;
+    programs::build()?;
+    grafana::check(&target_directory()?, &release_program()?, &programs::generator()?)
 }
 
 /// The page of a real run, and that of a hundred thousand steps.

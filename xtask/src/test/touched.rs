@@ -31,6 +31,7 @@ const TOUCHES: &[(&str, &[&str])] = &[
     ("tests/perfetto/", &["perfetto"]),
     ("tests/e2e/", &["situations", "timed"]),
     ("tests/grafana/", &["grafana"]),
+    ("crates/analyze/src/render/grafana", &["grafana"]),
     ("grafana/", &["grafana", "stack"]),
     ("crates/cli/src/command/push/", &["stack"]),
     ("xtask/src/dashboards/", &["grafana"]),

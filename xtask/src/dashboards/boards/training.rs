@@ -38,7 +38,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
         [
             stat("Latest step", "Number of the latest step, else of those that ended; links lead to traces.")
                 .without(without::STEPS)
-                .query(&steps(), "{{job}}")
+                .query(&steps(), &format!("{{{{{}}}}}", label(attr::RUN_ID)))
                 .link("Traces of this step", step_in_jaeger())
                 .link("The run's traces", run_in_jaeger()),
             stat("Step time, median", "Median duration of the last minute's steps, the slowest rank's.")
@@ -160,7 +160,7 @@ fn quantile(quantile: &str) -> Expression {
 /// Own time a step.
 fn by_phase() -> Expression {
     let own = of(&layer::SECTION_SELF_BUSY).unlike(attr::SECTION_KIND, AROUND).rate().of_run();
-    own.sum(&[attr::PHASE]).by("/", &ended_steps().sum(&[]).scalar())
+    own.sum(&[attr::PHASE]).by("/", &ended_steps().sum(&[]).scalar()).with_words(attr::PHASE, "in no phase")
 }
 
 fn sections() -> crate::dashboards::panel::Draft {

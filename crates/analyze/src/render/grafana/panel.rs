@@ -13,6 +13,7 @@ pub(super) struct Draft {
     frame: Frame,
     options: Value,
     custom: Value,
+    overrides: Vec<Value>,
 }
 
 const WITHOUT: &str = "Not recorded: see the notes of the JSON report";
@@ -24,7 +25,8 @@ fn draft(
     frame: Frame,
     options: Value,
 ) -> Draft {
-    Draft { kind, title, description: description.to_owned(), frame, options, custom: json!({}) }
+    let description = description.to_owned();
+    Draft { kind, title, description, frame, options, custom: json!({}), overrides: Vec::new() }
 }
 
 fn reduced(all: bool) -> Value {
@@ -46,7 +48,9 @@ pub(super) fn table(title: &'static str, description: &'static str, frame: Frame
     let options = json!({"cellHeight": "sm", "enablePagination": true, "frameIndex": 0, "showHeader": true, "sortBy": []});
     let custom =
         json!({"align": "auto", "cellOptions": {"type": "auto"}, "filterable": true, "inspect": true});
-    Draft { custom, ..draft("table", title, description, frame, options) }
+    // A cell without a value is not a panel without data.
+    let empty = json!({"matcher": {"id": "byRegexp", "options": "/.*/"}, "properties": [{"id": "noValue", "value": "–"}]});
+    Draft { custom, overrides: vec![empty], ..draft("table", title, description, frame, options) }
 }
 
 /// Lines over step numbers, which are the first field.
@@ -92,7 +96,7 @@ impl Draft {
                     "custom": self.custom,
                     "noValue": WITHOUT,
                 },
-                "overrides": [],
+                "overrides": self.overrides,
             },
             "gridPos": place,
             "id": id,
