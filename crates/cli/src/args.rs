@@ -339,7 +339,7 @@ pub(crate) enum DoctorFormat {
 #[derive(Debug, Args)]
 pub(crate) struct MonitorArgs {
     /// Answer Prometheus' scrapes of /metrics at this address; port 0 is any free one
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
     pub(crate) listen: Option<std::net::SocketAddr>,
     /// Push to the collector at this URL by OTLP over HTTP, every 10 s (or OTEL_METRIC_EXPORT_INTERVAL, in ms)
     #[arg(long, value_name = "URL")]
@@ -498,6 +498,10 @@ impl Format {
 
 fn threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "at least one thread reads".into())
+}
+
+fn listen_address(text: &str) -> Result<std::net::SocketAddr, String> {
+    text.parse().map_err(|_| "an address is numbers and a port, as 127.0.0.1:9101".into())
 }
 
 fn interval(text: &str) -> Result<f64, String> {

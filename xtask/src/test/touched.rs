@@ -31,6 +31,8 @@ const TOUCHES: &[(&str, &[&str])] = &[
     ("tests/perfetto/", &["perfetto"]),
     ("tests/e2e/", &["situations", "timed"]),
     ("tests/grafana/", &["grafana"]),
+    ("tests/allocators/", &["frameworks"]),
+    ("crates/metrics/src/source/allocators/", &["frameworks"]),
     ("crates/analyze/src/render/grafana", &["grafana"]),
     ("grafana/", &["grafana", "stack"]),
     ("crates/cli/src/command/push/", &["stack"]),

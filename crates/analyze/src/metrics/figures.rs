@@ -38,6 +38,9 @@ const MEMORY: &[&str] = &[
     host::CONTAINER_MEMORY_WORKING_SET,
 ];
 
+/// Told where it is more than nothing anywhere: most machines share their processors with no other.
+pub(crate) const STEAL: &str = "cpu_steal_share";
+
 /// Figures of machines, in the order in which they are told.
 pub(crate) const MACHINE: &[Figure] = &[
     of("cpu_busy_share", CPU, |at, when| Some(1.0 - modes(at, when, &["idle", "iowait"])?)),
@@ -45,7 +48,7 @@ pub(crate) const MACHINE: &[Figure] = &[
     of("cpu_system_share", CPU, |at, when| modes(at, when, &["system", "interrupt", "softirq", "kernel"])),
     of("cpu_iowait_share", CPU, |at, when| modes(at, when, &["iowait"])),
     of("cpu_idle_share", CPU, |at, when| modes(at, when, &["idle"])),
-    of("cpu_steal_share", CPU, |at, when| modes(at, when, &["steal"]).filter(|&share| share > 0.0)),
+    of(STEAL, CPU, |at, when| modes(at, when, &["steal"])),
     of("busiest_core_share", &[host::CPU_CORE_UTILIZATION], |at, when| {
         at.most(host::CPU_CORE_UTILIZATION, when, |_| true)
     }),

@@ -6,7 +6,7 @@ use stepscope_core::{Mode, attr};
 use crate::context::Context;
 use crate::metrics::allocators::allocators;
 use crate::metrics::devices::{energy, file_systems, gpus};
-use crate::metrics::figures::{MACHINE, PROCESS, over, told, window};
+use crate::metrics::figures::{MACHINE, PROCESS, STEAL, over, told, window};
 use crate::metrics::readings::{Reading, Readings};
 use crate::metrics::sources::{Machine, machines};
 use crate::metrics::stretches::{StepTimes, usual_steps};
@@ -61,6 +61,7 @@ fn of_machine<'r, 'a>(machine: &'r Machine<'a>, steps: &StepTimes) -> (HostFigur
     let stretches = steps.stretches(times, every_ns);
     let mut figures: Vec<FigureRow> =
         MACHINE.iter().filter_map(|figure| over(figure, &readings, &stretches)).collect();
+    figures.retain(|row| row.figure != STEAL || row.max > Some(0.0));
     figures.extend(file_systems(&readings, &stretches));
     figures.extend(energy(&readings, &stretches, |one| one.is(attr::HW_TYPE, "cpu")));
     let processes = machine.processes.iter().filter_map(|(rank, own)| {

@@ -70,7 +70,8 @@ pub(crate) fn run(args: &MonitorArgs, global: Global) -> Result<u8, CliError> {
     if let Some(address) = metrics.address() {
         output::note(global, &format!("metrics are at http://{address}/metrics"));
     }
-    let shown = if args.once { once(&metrics, args) } else { follow(&metrics, args, interval, global) };
+    let shown =
+        if args.once { once(&metrics, args, global) } else { follow(&metrics, args, interval, global) };
     metrics.stop();
     shown.map(|()| exit::FINE)
 }
@@ -82,7 +83,7 @@ fn host_name() -> Option<String> {
 }
 
 /// Two readings: shares need a time between them.
-fn once(metrics: &Metrics, args: &MonitorArgs) -> Result<(), CliError> {
+fn once(metrics: &Metrics, args: &MonitorArgs, global: Global) -> Result<(), CliError> {
     let deadline = Instant::now() + PATIENCE;
     while !metrics.wait_for_pass(2, Duration::from_millis(100)) {
         if stop::asked() {
@@ -93,10 +94,17 @@ fn once(metrics: &Metrics, args: &MonitorArgs) -> Result<(), CliError> {
         }
     }
     metrics.wait_for_devices(PATIENCE);
+    tell_notes(metrics, global);
     let snapshot = metrics.snapshot();
     let mut text = String::new();
     write(&snapshot, args, &mut text);
     output::stdout(text.as_bytes())
+}
+
+fn tell_notes(metrics: &Metrics, global: Global) {
+    for note in metrics.notes() {
+        output::note(global, &format!("stepscope: {note}"));
+    }
 }
 
 /// One line a reading, on a terminal or as JSON; scrapes are answered meanwhile.
@@ -107,9 +115,7 @@ fn follow(metrics: &Metrics, args: &MonitorArgs, interval: Duration, global: Glo
     let writes = args.format == MonitorFormat::Json || (is_shown && !global.quiet);
     let (mut text, mut passes) = (String::new(), 1);
     loop {
-        for note in metrics.notes() {
-            output::note(global, &format!("stepscope: {note}"));
-        }
+        tell_notes(metrics, global);
         // In short turns, so that the end is quick.
         let wait = interval.min(Duration::from_millis(100));
         if metrics.wait_for_pass(passes + 1, wait) && writes {

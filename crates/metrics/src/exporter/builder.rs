@@ -254,7 +254,7 @@ impl Builder {
         {
             return Err(Error::new(format!(
                 "failed to listen on {address}: other machines can reach it, and whoever can sees everything; \
-                 use 127.0.0.1, or allow it (allow_remote, --allow-remote)"
+                 use 127.0.0.1, or allow it (`allow_remote`; for a recorded program STEPSCOPE_METRICS_ALLOW_REMOTE=on)"
             )));
         }
         let listener = self.on_note.as_ref().map(|OnNote(listener)| Arc::clone(listener));

@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use opentelemetry::metrics::MeterProvider as _;
@@ -58,15 +58,17 @@ impl Push {
             format!("failed to push to {endpoint}: {why}; give a URL as http://localhost:4318")
         };
         let url = whole(endpoint).map_err(|why| failed(&why))?;
+        let why = Arc::default();
         let exporter = MetricExporter::builder()
             .with_http()
-            .with_http_client(Client::new().map_err(|error| failed(&error))?)
+            .with_http_client(Client::new(&why).map_err(|error| failed(&error))?)
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(url)
             .with_timeout(TIMEOUT)
             .build()
             .map_err(|error| failed(&error))?;
-        let exporter = Told { exporter, endpoint: endpoint.to_owned(), shared: Arc::clone(&latest.shared) };
+        let shared = Arc::clone(&latest.shared);
+        let exporter = Told { exporter, endpoint: endpoint.to_owned(), why, shared };
         let reader = PeriodicReader::builder(exporter).with_interval(NEVER);
         let attributes = resource.iter().map(|(key, text)| KeyValue::new(*key, text.clone()));
         let provider = SdkMeterProvider::builder()
@@ -169,13 +171,27 @@ fn whole(endpoint: &str) -> Result<String, &'static str> {
 struct Client {
     client: HyperClient,
     runtime: Option<tokio::runtime::Runtime>,
+    why: Why,
 }
 
+/// Why the last request failed: of that the SDK says no more than that it did.
+type Why = Arc<Mutex<Option<String>>>;
+
 impl Client {
-    fn new() -> std::io::Result<Self> {
+    fn new(why: &Why) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { client: HyperClient::with_default_connector(TIMEOUT, None), runtime: Some(runtime) })
+        let client = HyperClient::with_default_connector(TIMEOUT, None);
+        Ok(Self { client, runtime: Some(runtime), why: Arc::clone(why) })
     }
+}
+
+/// What is at the bottom of an error.
+fn cause(error: &HttpError) -> String {
+    let mut cause: &dyn std::error::Error = error.as_ref();
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    cause.to_string()
 }
 
 impl Drop for Client {
@@ -197,10 +213,10 @@ impl HttpClient for Client {
         Self: 'f,
     {
         Box::pin(async move {
-            match &self.runtime {
-                Some(runtime) => runtime.block_on(self.client.send_bytes(request)),
-                None => Err("it has ended".into()),
-            }
+            let Some(runtime) = &self.runtime else { return Err("it has ended".into()) };
+            let result = runtime.block_on(self.client.send_bytes(request));
+            *self.why.lock().unwrap_or_else(PoisonError::into_inner) = result.as_ref().err().map(cause);
+            result
         })
     }
 }
@@ -209,6 +225,7 @@ impl HttpClient for Client {
 struct Told {
     exporter: MetricExporter,
     endpoint: String,
+    why: Why,
     shared: Arc<Shared>,
 }
 
@@ -217,7 +234,9 @@ impl PushMetricExporter for Told {
         let result = self.exporter.export(metrics).await;
         if let Err(error) = &result {
             self.shared.pushes_failed.fetch_add(1, Ordering::Relaxed);
-            let text = format!("pushes to {} fail: {error}; it goes on trying", self.endpoint);
+            let why = self.why.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let why = why.unwrap_or_else(|| error.to_string());
+            let text = format!("pushes to {} fail: {why}; it goes on trying", self.endpoint);
             self.shared.notes.tell("push", &text);
         }
         result

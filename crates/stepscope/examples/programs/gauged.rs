@@ -1,4 +1,5 @@
-//! Programs with gauges: what steps say, a section that is too long, a crate that knows the facade `metrics` alone.
+//! Programs with gauges: what steps say, a section that is too long, a loop that is stuck, a crate that knows the facade `metrics`
+//! alone.
 
 use std::time::Duration;
 
@@ -25,6 +26,16 @@ pub(crate) fn run(what: &str) {
                 let _exchange = section!("exchange", phase = Communication);
                 std::thread::sleep(Duration::from_millis(15));
             }
+        }
+        "stuck" => {
+            for number in 0..100_u64 {
+                let _step = step!(number);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let _step = step!(100);
+            let _section = section!("receive");
+            // Until somebody writes, or closes it.
+            std::io::stdin().read_line(&mut String::new()).unwrap();
         }
         "until_killed" => {
             for number in 0_u64.. {
@@ -63,5 +74,5 @@ fn facade() {
         std::thread::sleep(Duration::from_millis(20));
     };
     crate::say("scraped", count);
-    crate::say("run_infos", run_infos);
+    crate::say("run_infos", run_infos as u64);
 }

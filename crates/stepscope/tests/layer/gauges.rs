@@ -147,6 +147,34 @@ fn a_section_that_is_too_long_is_an_alert_in_the_gauge_and_in_the_trace() {
     assert_eq!(alert.attributes[attr::ALERT_VALUE].parse::<f64>().unwrap(), reading[&longest]);
 }
 
+#[test]
+fn a_loop_that_is_stuck_in_a_step_is_an_alert_while_it_is() {
+    let mut program = gauged("stuck");
+    let mut child = program.start();
+    let firing = format!("{}{{no_step,critical}}", metric::program::ALERT_FIRING);
+    let directory = program.path().join("profiles");
+    let deadline = Instant::now() + PATIENCE;
+    let reading = loop {
+        let fires = |reading: &Reading| reading.get(&firing).is_some_and(|&firing| firing > 0.0);
+        let found = readings(&directory).into_iter().map(|(_, reading)| reading).find(fires);
+        if let Some(found) = found {
+            break found;
+        }
+        assert!(Instant::now() < deadline, "it never fired");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    // The step at hand has not ended.
+    assert_eq!(reading[metric::program::STEP_NUMBER], 99.0);
+    assert!(reading[metric::program::STEP_OVERDUE] > 10.0);
+    drop(child.stdin.take());
+    let ended = program.end(child.wait_with_output().unwrap());
+    let recording = ended.recording();
+    let is_it = |event: &&Event| event.attributes.get(attr::ALERT_RULE).is_some_and(|rule| rule == "no_step");
+    let alerts: Vec<&Event> = recording.only("run").events.iter().filter(is_it).collect();
+    assert_eq!(alerts[0].attributes[attr::ALERT], "firing");
+    assert!(alerts[0].attributes[attr::ALERT_VALUE].parse::<f64>().unwrap() > 10.0);
+}
+
 #[cfg(feature = "facade")]
 #[test]
 fn what_a_crate_counts_by_the_facade_is_scraped_sent_and_kept() {

@@ -1,7 +1,7 @@
 //! The allocators of the run's processes: what the program has of them, what they have of the system, and what is unused.
 
 use super::said;
-use crate::document::cell::{Cell, UNKNOWN, code, number};
+use crate::document::cell::{UNKNOWN, code, number};
 use crate::document::{Document, Shown};
 use crate::summary::{FigureRow, HostFigures, ProcessFigures};
 
