@@ -1,18 +1,19 @@
 // What a Prometheus answers to the queries of all boards, as Grafana would ask it: variables and `$__…` filled in, a range of
 // time for plots, a point of it for tables. For the page that draws them (page.js).
-// usage: node answers.js ADDRESS FILE [MINUTES]: the Prometheus, where the answers go, how far back they reach
+// usage: node answers.js ADDRESS FILE [MINUTES [END]]: the Prometheus, where the answers go, how far back they reach, and from when
+// (in seconds since 1970; now)
 "use strict";
 const fs = require("fs");
 const path = require("path");
 
-const [address, file, minutes = "10"] = process.argv.slice(2);
+const [address, file, minutes = "10", end = String(Math.floor(Date.now() / 1000))] = process.argv.slice(2);
 const boards = path.join(__dirname, "../../grafana/dashboards");
 
 const POINTS = 240;
 const RATE_S = 40;
 const RANGE_S = 60 * Number(minutes);
 const STEP_S = Math.max(1, Math.ceil(RANGE_S / POINTS));
-const END_S = Math.floor(Date.now() / 1000);
+const END_S = Number(end);
 
 async function ask(task, parameters) {
   const query = new URLSearchParams(parameters);

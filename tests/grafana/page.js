@@ -12,6 +12,7 @@ require("@fontsource/inter/latin-400.css");
 require("@fontsource/inter/latin-500.css");
 const data = require("@grafana/data");
 const ui = require("@grafana/ui");
+const { TableNG } = require("@grafana/ui/unstable");
 const { VizOrientation } = require("@grafana/schema");
 const { FlameGraph } = require("@grafana/flamegraph");
 
@@ -30,7 +31,10 @@ const standard = [
   ["thresholds", data.thresholdsOverrideProcessor], ["mappings", data.valueMappingsOverrideProcessor],
   ["links", data.dataLinksOverrideProcessor],
 ];
-const custom = ["width", "align", "cellOptions", "filterable", "inspect"];
+// Other properties of a kind of panel would be dropped without a word.
+const custom = [
+  "align", "cellOptions", "drawStyle", "fillOpacity", "filterable", "inspect", "lineWidth", "showPoints", "spanNulls", "stacking", "width",
+];
 data.standardFieldConfigEditorRegistry.setInit(() => standard.map(([id, process]) => property(id, process)));
 const registry = new data.FieldConfigOptionsRegistry();
 registry.setInit(() => [
@@ -143,7 +147,13 @@ const KINDS = {
         displayMode: panel.options.displayMode, showUnfilled: panel.options.showUnfilled, itemSpacing: 8, lcdCellWidth: 12,
         namePlacement: panel.options.namePlacement, valueDisplayMode: panel.options.valueMode,
       })),
-  table: (panel, frames, size) => h(ui.Table, { data: frames[0], ...size, columnMinWidth: 60, initialSortBy: panel.options.sortBy }),
+  // The one that Grafana's panel is made of; all rows, as what is scrolled to is not there otherwise.
+  table: (panel, frames, size) =>
+    h(TableNG, {
+      data: frames[0], ...size, sortBy: panel.options.sortBy, sortByBehavior: "initial", fieldConfig: panel.fieldConfig, enableVirtualization: false,
+      enablePagination: panel.options.enablePagination, cellHeight: panel.options.cellHeight, noHeader: !panel.options.showHeader,
+      noValue: panel.fieldConfig.defaults.noValue, timeRange: range(window.answers), structureRev: 1, getActions: () => [],
+    }),
   flamegraph: (panel, frames, size) =>
     h("div", { style: { ...size, overflow: "hidden" } },
       h(FlameGraph, { data: frames[0], getTheme: () => theme, stickyHeader: false, enableNewUI: false, keepFocusOnDataChange: false })),
@@ -196,6 +206,8 @@ window.draw = async (board, answers) => {
       left: CELL.gap + x * CELL.width, top: CELL.gap + y * (CELL.height + CELL.gap),
       width: w * CELL.width - CELL.gap, height: tall * (CELL.height + CELL.gap) - CELL.gap,
     };
+    const unknown = Object.keys(panel.fieldConfig?.defaults?.custom ?? {}).filter((name) => !custom.includes(name));
+    if (unknown.length > 0) throw new Error(`${panel.title}: the page does not know ${unknown}`);
     const snapshots = (panel.targets ?? []).flatMap((target) => target.snapshot ?? []).map(data.dataFrameFromJSON);
     const input = snapshots.length > 0 ? snapshots : frames(window.answers.panels[panel.id] ?? {}, panel.targets ?? []);
     const shown = overridden(panel, await transformed(panel, input));
@@ -203,7 +215,7 @@ window.draw = async (board, answers) => {
       h(ui.PanelChrome, { ...place, title: panel.title, description: panel.description, padding: "none" },
         (innerWidth, innerHeight) => {
           const size = { width: innerWidth - 16, height: innerHeight - 8 };
-          return h("div", { style: { padding: "0 8px 8px", ...size } }, inside(panel, shown, size));
+          return h("div", { style: { padding: "0 8px 8px" } }, inside(panel, shown, size));
         }));
     return { element, told: told(panel, shown) };
   }));

@@ -36,7 +36,7 @@ const COUNT: &str = "short";
 fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     let rows: [(u64, Vec<Draft>); 7] = [
         (4, figures(report)),
-        (4, vec![about(report)]),
+        (5, vec![about(report)]),
         (9, vec![findings(report)]),
         (9, vec![step_times(report), memory(report)]),
         (9, vec![phases(report), ranks(report)]),

@@ -56,6 +56,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
         9,
         [
             bars("Findings by rule", "How many findings each rule has.")
+                .zero_based()
                 .without(without::FINDINGS)
                 .query(&by_rule, &rule),
             timeseries("Severity over time", "The worst severity of each rule when it was pushed.")
