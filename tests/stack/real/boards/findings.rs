@@ -22,10 +22,33 @@ fn severities(prometheus: Prometheus<'_>) -> BTreeMap<(String, String), usize> {
     all
 }
 
-/// The identities of findings in the collector's file, with the times of their records and how often each is there.
-fn records(demo: &Demo) -> BTreeMap<(String, String), Vec<String>> {
-    let text = std::fs::read_to_string(demo.file("data/findings/findings.jsonl")).expect("a file");
-    let mut all = BTreeMap::<_, Vec<String>>::new();
+/// How many findings these runs have, as Prometheus was told.
+fn count(prometheus: Prometheus<'_>, runs: &[&str]) -> usize {
+    let query =
+        format!("last_over_time(stepscope_run_findings{{stepscope_run_id=~\"{}\"}}[30m])", runs.join("|"));
+    let series = prometheus.series(&query, false).expect("counts");
+    series.iter().filter_map(|one| one["value"][1].as_str()?.parse::<usize>().ok()).sum()
+}
+
+/// Identity and rule of a finding, with the times of its records.
+type Records = BTreeMap<(String, String), Vec<String>>;
+
+/// The records of findings in the collector's file, once there are as many: it writes what it has once a second.
+fn records(demo: &Demo, wanted: usize) -> Records {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let text = std::fs::read_to_string(demo.file("data/findings/findings.jsonl")).expect("a file");
+        let all = if text.ends_with('\n') { recorded(&text) } else { Records::new() };
+        if all.values().map(Vec::len).sum::<usize>() >= wanted {
+            return all;
+        }
+        assert!(Instant::now() < deadline, "{wanted} records are not written: {all:?}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn recorded(text: &str) -> Records {
+    let mut all = Records::new();
     for message in text.lines().map(|line| parse(line).expect("JSON")) {
         for record in message["resourceLogs"][0]["scopeLogs"][0]["logRecords"].as_array().expect("records") {
             let value = |key: &str| {
@@ -50,12 +73,13 @@ pub(super) fn assert_findings(demo: &Demo) {
     let has = |run: &str, rule: &str| before.contains_key(&(run.to_owned(), rule.to_owned()));
     assert!(has(&leak, "memory_growth") && has(&slow, "input_bound"), "{before:?}");
     assert!(!has(&healthy, "memory_growth") && !has(&healthy, "input_bound"), "{before:?}");
-    let once = records(demo);
+    let first = count(demo.prometheus(), &[&healthy, &slow, &leak]);
+    let once = records(demo, first);
     assert!(once.values().all(|times| times.len() == 1), "{once:?}");
     for run in [&slow, &leak] {
         demo.push_again(run).expect("it is pushed");
     }
-    let again = records(demo);
+    let again = records(demo, first + count(demo.prometheus(), &[&slow, &leak]));
     assert_eq!(once.keys().collect::<BTreeSet<_>>(), again.keys().collect::<BTreeSet<_>>());
     let mut repeated = 0;
     for ((id, rule), times) in &again {
