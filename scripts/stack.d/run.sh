@@ -118,10 +118,10 @@ launch() {
     jaeger) line+=(--config "$here/stack.d/jaeger.yaml") ;;
     prometheus)
       # It expands no variables where it needs addresses.
-      sed "s/COLLECTOR_PROMETHEUS/$(known COLLECTOR_PROMETHEUS "$dir/env")/" "$here/stack.d/prometheus.yml" \
-        >"$dir/prometheus.yml"
+      sed -e "s/COLLECTOR_PROMETHEUS/$(known COLLECTOR_PROMETHEUS "$dir/env")/" -e "s|REPOSITORY|${here%/*}|" \
+        "$here/stack.d/prometheus.yml" >"$dir/prometheus.yml"
       line+=(--config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/data/prometheus"
-        --web.listen-address="$(known PROMETHEUS "$dir/env")" --web.enable-otlp-receiver)
+        --web.listen-address="$(known PROMETHEUS "$dir/env")" --web.enable-otlp-receiver --enable-feature=exemplar-storage)
       ;;
   esac
   # The programs' own telemetry must not go where the caller's goes.

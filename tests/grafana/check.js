@@ -6,7 +6,7 @@ const { execFileSync } = require("child_process");
 const fs = require("fs");
 const path = require("path");
 
-const [folder, report] = process.argv.slice(2);
+const [folder, report] = process.argv.slice(2).map((name) => path.resolve(name));
 const boards = path.join(__dirname, "../../grafana/dashboards");
 const work = path.join(folder, "work");
 

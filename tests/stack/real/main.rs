@@ -4,6 +4,7 @@
 #![cfg(unix)]
 #![expect(clippy::print_stdout, reason = "the measured figures belong into the log of a test run")]
 
+mod boards;
 mod configuration;
 mod gateway;
 mod jaeger;

@@ -75,7 +75,10 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "stepscope-testkit",
         ],
     ),
-    ("stepscope-stack-tests", &["stepscope-core", "stepscope-testkit", "stepscope-server"]),
+    (
+        "stepscope-stack-tests",
+        &["stepscope-core", "stepscope-fake-nvml", "stepscope-testkit", "stepscope-server"],
+    ),
     ("xtask", &["stepscope-core", "stepscope-metrics"]),
 ];
 

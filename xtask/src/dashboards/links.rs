@@ -4,27 +4,32 @@ use stepscope_core::attr;
 
 use super::query::label;
 
-/// The search page of Jaeger for traces of a service with an attribute.
-fn search(service: &str, key: &str, value: &str) -> String {
+/// The search page of Jaeger for traces of a service with these attributes.
+fn search(service: &str, attributes: &[(&str, &str)]) -> String {
+    let tags: Vec<String> =
+        attributes.iter().map(|(key, value)| format!("%22{key}%22%3A%22{value}%22")).collect();
     format!(
-        "${{jaeger}}/search?service={service}&tags=%7B%22{key}%22%3A%22{value}%22%7D&limit=20\
-         &start=${{__from}}000&end=${{__to}}000"
+        "${{jaeger}}/search?service={service}&tags=%7B{}%7D&limit=20&start=${{__from}}000&end=${{__to}}000",
+        tags.join("%2C")
     )
 }
 
-/// Traces of the step whose number the value is.
-pub(super) fn step_in_jaeger() -> String {
-    search("${__field.labels.job:percentencode}", attr::STEP, "${__value.raw}")
+/// The run of a point.
+fn run_of_point() -> String {
+    format!("${{__field.labels.{}:percentencode}}", label(attr::RUN_ID))
 }
 
-/// Traces of the run whose point or row this is.
-pub(super) fn run_in_jaeger() -> String {
-    let run = label(attr::RUN_ID);
+/// Traces of the step whose number the value is, one a rank.
+pub(super) fn step_in_jaeger() -> String {
     search(
         "${__field.labels.job:percentencode}",
-        attr::RUN_ID,
-        &format!("${{__field.labels.{run}:percentencode}}"),
+        &[(attr::STEP, "${__value.raw}"), (attr::RUN_ID, &run_of_point())],
     )
+}
+
+/// Traces of the run whose point this is.
+pub(super) fn run_in_jaeger() -> String {
+    search("${__field.labels.job:percentencode}", &[(attr::RUN_ID, &run_of_point())])
 }
 
 /// The same for a row of a table.
@@ -32,8 +37,7 @@ pub(super) fn row_in_jaeger() -> String {
     let run = label(attr::RUN_ID);
     search(
         "${__data.fields.job:percentencode}",
-        attr::RUN_ID,
-        &format!("${{__data.fields.{run}:percentencode}}"),
+        &[(attr::RUN_ID, &format!("${{__data.fields.{run}:percentencode}}"))],
     )
 }
 

@@ -2,7 +2,7 @@
 //! compile. What is asked for is in `boards`; that all of it parses is tested in `tests`.
 
 use stepscope_core::vocabulary::Metric;
-use stepscope_core::{attr, metric, prometheus};
+use stepscope_core::{SectionKind, attr, metric, prometheus};
 
 /// Labels that every series has: the service and the process.
 const IDENTITY: &str = "job, instance";
@@ -12,8 +12,8 @@ pub(super) const JOB: &str = "job";
 pub(super) const INSTANCE: &str = "instance";
 /// What tells processes apart, with what links need.
 pub(super) const PROCESS: [&str; 3] = [JOB, attr::RUN_ID, attr::RANK];
-/// The attributes of a resource, as Prometheus has them beside all its series.
-pub(super) const TARGET_INFO: &str = "target_info";
+/// The attributes of a resource, as Prometheus has them beside all its series: of programs that have no run, too.
+const TARGET_INFO: &str = "target_info";
 
 /// The window of rates: Grafana's, which knows how often is scraped.
 pub(super) const RATE: &str = "$__rate_interval";
@@ -30,16 +30,24 @@ pub(super) fn labels(keys: &[&str]) -> String {
     keys.iter().map(|key| label(key)).collect::<Vec<_>>().join(", ")
 }
 
-/// What tells a process' run, rank and host: the metric for that, and the attributes of the resource, which say the same.
-pub(super) fn run_info(matchers: &str) -> Expression {
-    let own = prometheus::sample(&metric::run::row::RUN_INFO);
-    Expression(format!("{{__name__=~\"{own}|{TARGET_INFO}\", {matchers}}}"))
+/// What tells a process' run, rank and host, of a run that a variable chooses.
+pub(super) fn runs(variable: &str) -> Expression {
+    of(&metric::run::row::RUN_INFO).like(attr::RUN_ID, variable).now()
 }
 
-/// The same of processes that have a run, of a run that a variable chooses.
-pub(super) fn runs(variable: &str) -> Expression {
-    let run = label(attr::RUN_ID);
-    run_info(&format!("{run}!=\"\", {run}=~\"{variable}\""))
+/// What the collector's connector `span_metrics` counts of spans, as collector-config has it.
+pub(super) const SPANS: &str = "stepscope.spans";
+
+/// A quantile of the durations of steps' spans, by rank: the only points that lead to traces. What they are of is not told apart
+/// by run.
+pub(super) fn of_step_spans(quantile: &str) -> Expression {
+    let (kind, rank) = (label(attr::SECTION_KIND), label(attr::RANK));
+    Expression(format!(
+        "histogram_quantile({quantile}, sum by (le, {rank}) (rate({}_duration_seconds_bucket{{{kind}=\"{}\", \
+         {rank}=~\"$rank\"}}[{RATE}])))",
+        label(SPANS),
+        SectionKind::Step
+    ))
 }
 
 /// Series of a metric.
@@ -100,6 +108,13 @@ impl Series {
         self.now().windowed("rate", RATE)
     }
 
+    /// Growth in the board's time range of a counter that is not there before it counts: from nothing on, where `increase`
+    /// begins at the first value.
+    pub(super) fn grown(&self) -> Expression {
+        let (last, before) = (self.last(), Expression(format!("{} offset {RANGE}", self.now().0)));
+        Expression(format!("({last} - ({before} or {last} * 0))", last = last.0, before = before.0))
+    }
+
     /// The last value of the board's time range: of gauges that are pushed once.
     pub(super) fn last(&self) -> Expression {
         self.now().windowed("last_over_time", RANGE)
@@ -132,9 +147,8 @@ impl Expression {
 
     /// The processes that the variables choose.
     fn chosen() -> Self {
-        let of_variables = |(key, variable): (&str, &str)| format!("{}=~\"{variable}\"", label(key));
-        let chosen = [(attr::RUN_ID, "$run"), (attr::HOST_NAME, "$host"), (attr::RANK, "$rank")];
-        run_info(&chosen.map(of_variables).join(", "))
+        let info = of(&metric::run::row::RUN_INFO);
+        info.like(attr::RUN_ID, "$run").like(attr::HOST_NAME, "$host").like(attr::RANK, "$rank").now()
     }
 
     /// Of the hosts that the variable chooses, whoever reads their figures.
@@ -143,8 +157,11 @@ impl Expression {
         self.joined(&host, &format!("{TARGET_INFO}{{{host}=~\"$host\"}}"))
     }
 
-    /// One of several in a row is taken: a process has one run and one host.
+    /// One of several in a row is taken: a process has one run and one host. What looks back over the board's time range
+    /// has processes that are gone, hence what tells of them has to.
     fn joined(&self, told: &str, info: &str) -> Self {
+        let is_of_range = self.0.contains(&format!("[{RANGE}]"));
+        let info = if is_of_range { format!("last_over_time({info}[{RANGE}])") } else { info.to_owned() };
         Self(format!("{} * on ({IDENTITY}) group_left ({told}) topk by ({IDENTITY}) (1, {info})", self.0))
     }
 
@@ -245,6 +262,15 @@ mod tests {
             of_host.text(),
             "system_uptime_seconds * on (job, instance) group_left (host_name) \
              topk by (job, instance) (1, target_info{host_name=~\"$host\"})"
+        );
+    }
+
+    #[test]
+    fn what_looks_back_joins_what_was() {
+        let last = of(&row::UPTIME).last().of_host();
+        assert!(
+            last.text().ends_with("(1, last_over_time(target_info{host_name=~\"$host\"}[$__range]))"),
+            "{last:?}"
         );
     }
 

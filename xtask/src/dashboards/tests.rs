@@ -11,20 +11,20 @@ fn all() -> Vec<Dashboard> {
     boards::ALL.iter().map(|(_, board)| board(&rules).unwrap()).collect()
 }
 
-/// A query as Grafana sends it, with its variables and its own ones filled in.
-fn filled(query: &str) -> String {
+/// A query as Grafana sends it, with the board's variables and its own ones filled in.
+fn filled(query: &str, variables: &[&str]) -> String {
     let mut text = query.to_owned();
     for own in ["$__rate_interval", "$__interval", "$__range"] {
         text = text.replace(own, "5m");
     }
-    for variable in ["$run", "$host", "$rank", "$device", "$baseline"] {
-        text = text.replace(variable, ".*");
+    for variable in variables {
+        text = text.replace(&format!("${variable}"), ".*");
     }
     text
 }
 
-fn parses(query: &str, of: &str) {
-    let text = filled(query);
+fn parses(query: &str, variables: &[&str], of: &str) {
+    let text = filled(query, variables);
     // What a group of a pattern is called is no variable.
     assert!(!text.replace("\"$1\"", "").contains('$'), "{of}: a variable is not filled in: {text}");
     if let Err(error) = promql_parser::parser::parse(&text) {
@@ -37,6 +37,7 @@ fn every_query_parses() {
     let mut count = 0;
     for board in all() {
         let of = &board.uid;
+        let names: Vec<&str> = board.templating.list.iter().map(|variable| variable.name).collect();
         let targets = board.panels.iter().flat_map(|panel| &panel.targets).map(|target| target.expr.clone());
         let annotations = board.annotations.list.iter().map(|annotation| annotation.expr.clone());
         let variables = board.templating.list.iter().filter_map(|variable| match &variable.query {
@@ -47,12 +48,12 @@ fn every_query_parses() {
             VariableQuery::Text(_) => None,
         });
         for query in targets.chain(annotations).chain(variables) {
-            parses(&query, of);
+            parses(&query, &names, of);
             count += 1;
         }
     }
     for alert in alerts::all(&Rules::read().unwrap()).unwrap() {
-        parses(&alert.expression(), &alert.name);
+        parses(&alert.expression(), &[], &alert.name);
         count += 1;
     }
     assert!(count > 150, "{count} queries");
@@ -60,7 +61,7 @@ fn every_query_parses() {
 
 #[test]
 fn a_wrong_query_does_not_parse() {
-    assert!(promql_parser::parser::parse(&filled("sum by (rate(x[$__range]))")).is_err());
+    assert!(promql_parser::parser::parse(&filled("sum by (rate(x[$__range]))", &[])).is_err());
 }
 
 fn explains_itself(panel: &Panel) -> Result<(), &'static str> {
@@ -129,6 +130,20 @@ fn links_between_boards_lead_to_boards() {
             assert!(uids.iter().any(|other| other == uid), "{}: /d/{uid}", board.uid);
         }
     }
+}
+
+#[test]
+fn collectors_count_spans_by_that_name() {
+    let folder = crate::process::root().join("collector-config");
+    let mut found = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        if text.contains("\n  span_metrics:\n") {
+            assert!(text.contains(&format!("namespace: {}\n", super::query::SPANS)), "{text}");
+            found += 1;
+        }
+    }
+    assert!(found > 0);
 }
 
 #[test]

@@ -9,6 +9,9 @@ use std::process::Command;
 /// The example whose run the stage `stack` looks at.
 pub(super) const WITH_BURN: &str = "examples/burn-digits";
 
+/// What compiles the foreign programs that the stage `stack` runs.
+pub(super) const FOREIGN: [&str; 5] = ["build", "collector", "jaeger", "prometheus", "collector-gateway"];
+
 /// What is built while the first stages run, as lines of a shell.
 pub(super) fn first_ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {
     let mut lines = Vec::new();
@@ -16,7 +19,7 @@ pub(super) fn first_ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {
         lines.push("scripts/stack build jaeger collector-slim".to_owned());
     }
     if is_in("foreign", stages) {
-        lines.push("scripts/stack build collector jaeger collector-gateway".to_owned());
+        lines.push(format!("scripts/stack {}", FOREIGN.join(" ")));
         lines.push(frameworks::line(WITH_BURN, &framework_target()?));
     }
     Ok(lines)

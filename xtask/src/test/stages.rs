@@ -74,8 +74,20 @@ pub(super) const STAGES: &[Stage] = &[
         boards,
     ),
     stage("page", "the whole report page in a real browser", Length::Long, &["release"], page_in_browser),
-    stage("foreign", "builds collectors, Jaeger and a program with burn", Length::Build, &[], foreign),
-    stage("stack", "with the real collector and Jaeger", Length::Long, &["release", "foreign"], stack),
+    stage(
+        "foreign",
+        "builds collectors, Jaeger, Prometheus and a program with burn",
+        Length::Build,
+        &[],
+        foreign,
+    ),
+    stage(
+        "stack",
+        "with the real collector, Jaeger and Prometheus",
+        Length::Long,
+        &["release", "foreign"],
+        stack,
+    ),
     stage("bench", "a little of the bench of spans; the others compile", Length::Long, &[], bench),
     stage("timed", "training runs that are judged by their times", Length::Long, &["release"], timed),
     stage(
@@ -206,7 +218,7 @@ fn frameworks() -> Outcome {
 /// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it. The
 /// program with burn is built where the stage `frameworks` finds it again.
 fn foreign() -> Outcome {
-    run_command(command("scripts/stack", &["build", "collector", "jaeger", "collector-gateway"]))?;
+    run_command(command("scripts/stack", &programs::FOREIGN))?;
     frameworks::build(programs::WITH_BURN, &programs::framework_target()?)
 }
 

@@ -1,5 +1,5 @@
 //! The unit and the DaemonSet in `collector-config` that start `stepscope monitor`: well formed, and their lines are ones that
-//! the program takes. That they run is not tested.
+//! the program takes; and `grafana/compose.yaml`, whose files and addresses are there. That they run is not tested.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -60,6 +60,10 @@ fn the_unit_is_one_and_its_lines_are_taken() {
     }
 }
 
+fn texts(list: &Yaml) -> Vec<String> {
+    list.as_vec().into_iter().flatten().filter_map(Yaml::as_str).map(str::to_owned).collect()
+}
+
 #[test]
 fn the_daemonset_is_one_and_its_line_is_taken() {
     let documents = YamlLoader::load_from_str(&text("stepscope-monitor.daemonset.yaml")).expect("YAML");
@@ -68,9 +72,6 @@ fn the_daemonset_is_one_and_its_line_is_taken() {
     let template = &set["spec"]["template"];
     assert_eq!(set["spec"]["selector"]["matchLabels"], template["metadata"]["labels"]);
     let container = &template["spec"]["containers"][0];
-    let texts = |list: &Yaml| -> Vec<String> {
-        list.as_vec().into_iter().flatten().filter_map(Yaml::as_str).map(str::to_owned).collect()
-    };
     let line = texts(&container["args"]);
     let variables: Vec<&str> =
         container["env"].as_vec().into_iter().flatten().filter_map(|entry| entry["name"].as_str()).collect();
@@ -81,4 +82,35 @@ fn the_daemonset_is_one_and_its_line_is_taken() {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     assert!(line.iter().any(|word| word.ends_with(&format!(":{}", port.clone().unwrap_or_default()))));
     assert_taken(&line);
+}
+
+#[test]
+fn containers_are_given_what_is_there() {
+    let folder = binaries::repository().join("grafana");
+    let text = std::fs::read_to_string(folder.join("compose.yaml")).expect("it is there");
+    let documents = YamlLoader::load_from_str(&text).expect("YAML");
+    let services = documents[0]["services"].as_hash().expect("services");
+    let known: Vec<&str> = services.keys().filter_map(Yaml::as_str).collect();
+    assert_eq!(known, ["collector", "jaeger", "prometheus", "grafana"]);
+    for (name, service) in services {
+        let image = service["image"].as_str().expect("an image");
+        assert!(image.rsplit(':').next().is_some_and(|version| version.contains('.')), "{name:?}: {image}");
+        for volume in texts(&service["volumes"]) {
+            let source = volume.split(':').next().unwrap_or_default();
+            let is_there = if source.starts_with('.') {
+                folder.join(source).exists()
+            } else {
+                !documents[0]["volumes"][source].is_badvalue()
+            };
+            assert!(is_there, "{name:?}: {volume}");
+        }
+        for port in texts(&service["ports"]) {
+            assert!(port.starts_with("127.0.0.1:"), "{port} is open to others");
+        }
+    }
+    // The collector is given its configurations where they are mounted.
+    for argument in texts(&services[&Yaml::from_str("collector")]["command"]) {
+        let name = argument.strip_prefix("--config=/etc/stepscope/").expect("a configuration");
+        assert!(binaries::repository().join("collector-config").join(name).is_file(), "{name}");
+    }
 }

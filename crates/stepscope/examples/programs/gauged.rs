@@ -20,6 +20,13 @@ pub(crate) fn run(what: &str) {
             // As long as the rule lets a section be, and a little more.
             std::thread::sleep(Duration::from_millis(5_100));
         }
+        "exchange" => {
+            for number in 0..500_u64 {
+                let _step = step!(number);
+                let _exchange = section!("exchange", phase = Communication);
+                std::thread::sleep(Duration::from_millis(15));
+            }
+        }
         "stuck" => {
             for number in 0..100_u64 {
                 let _step = step!(number);

@@ -20,6 +20,9 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
     let severity = of_runs(of(&pushed::FINDING_SEVERITY));
     let rule = format!("{{{{{}}}}}", label(attr::FINDING_RULE));
     let all = findings(rules, "Findings", "Findings of all chosen runs, the newest run first.", of_runs)?;
+    // None, where runs were analysed and have none.
+    let severe = severity.last().with(">= bool", "20").sum(&[]);
+    let severe = severe.or(&last(&pushed::RUN_FINDINGS).sum(&[]).with("*", "0"));
     let by_rule = severity.last().count(&[attr::FINDING_RULE]);
     let board = Board::new(
         "stepscope-findings",
@@ -39,10 +42,13 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
             stat("Severe ones", "Findings that cost 20 % of the step time or more.")
                 .colors(1.0, 3.0)
                 .without(without::FINDINGS)
-                .query(&severity.last().with(">=", "20").count(&[]), "findings"),
+                .query(&severe, "findings"),
             stat("Runs without a finding", "Runs in which nothing was found.")
                 .without(without::PUSHED)
-                .query(&last(&pushed::RUN_FINDINGS).max(&[attr::RUN_ID]).with("==", "0").count(&[]), "runs"),
+                .query(
+                    &last(&pushed::RUN_FINDINGS).max(&[attr::RUN_ID]).with("== bool", "0").sum(&[]),
+                    "runs",
+                ),
         ],
     )
     .row(14, [all])

@@ -4,7 +4,7 @@ use stepscope_core::vocabulary::Metric;
 use stepscope_core::{attr, metric};
 
 use crate::Outcome;
-use crate::dashboards::board::{Board, device, host, marks, run, without};
+use crate::dashboards::board::{Board, device, host, marks, rank, run, without};
 use crate::dashboards::findings::Rules;
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{bars, stacked, stat, table, timeseries, unit};
@@ -23,6 +23,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
     let board = Board::new("stepscope-gpu", "GPU", "Are the GPUs busy, full, throttled or broken?")
         .with(run())
         .with(host())
+        .with(rank())
         .with(device())
         .row(
             4,
@@ -49,10 +50,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 stat("Errors", "XID errors of the driver in the time range.")
                     .colors(1.0, 1.0)
                     .without(without::ERRORS)
-                    .query(
-                        &chosen(of(&gpu::GPU_XID)).now().windowed("increase", RANGE).of_host().sum(&[]),
-                        "errors",
-                    ),
+                    .query(&chosen(of(&gpu::GPU_XID)).grown().of_host().sum(&[]), "errors"),
             ],
         )
         .row(
@@ -157,10 +155,16 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 problems(
                     "Driver errors",
                     "XID errors by code in the time range.",
-                    &gpu::GPU_XID,
+                    &chosen(of(&gpu::GPU_XID)).grown(),
                     attr::GPU_XID_CODE,
                 ),
-                problems("Memory errors", "ECC errors in the time range.", &gpu::HW_ERRORS, attr::ERROR_TYPE),
+                // The driver counts these from before the exporter's time on.
+                problems(
+                    "Memory errors",
+                    "ECC errors in the time range.",
+                    &chosen(of(&gpu::HW_ERRORS)).now().windowed("increase", RANGE),
+                    attr::ERROR_TYPE,
+                ),
                 table("State", "The state that each GPU is in; failed ones answer no more.", "GPU")
                     .without(without::GPU)
                     .query(&state(), "")
@@ -181,19 +185,19 @@ fn chosen(series: Series) -> Series {
 
 fn state() -> Expression {
     let by = [attr::HOST_NAME, attr::HW_NAME, attr::HW_MODEL, attr::HW_STATE];
-    chosen(of(&gpu::HW_STATUS)).now().of_host().max(&by).with("==", "1")
+    chosen(of(&gpu::HW_STATUS)).last().of_host().max(&by).with("==", "1")
 }
 
 fn problems(
     title: &'static str,
     description: &'static str,
-    row: &'static Metric,
+    grown: &Expression,
     key: &'static str,
 ) -> crate::dashboards::panel::Draft {
     let by = [attr::HOST_NAME, attr::HW_NAME, key];
     table(title, description, "Errors")
         .without(without::ERRORS)
-        .query(&chosen(of(row)).now().windowed("increase", RANGE).of_host().max(&by).with(">", "0"), "")
+        .query(&grown.of_host().max(&by).with(">", "0"), "")
         .column("Value", "Errors", Vec::new())
         .column(&label(attr::HOST_NAME), "Host", Vec::new())
         .column(&label(attr::HW_NAME), "GPU", Vec::new())

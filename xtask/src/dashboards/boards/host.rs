@@ -21,6 +21,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
     let named = |what: &str| format!("{what} {{{{{}}}}}", label(attr::HOST_NAME));
     let per_host = [attr::HOST_NAME];
     let gauge = |row: &'static Metric| of(row).now().of_host();
+    let last = |row: &'static Metric| of(row).last().of_host();
     let board = Board::new(
         "stepscope-host",
         "Host",
@@ -91,7 +92,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 .colors(0.85, 0.95)
                 .without(without::MACHINE)
                 .query(
-                    &gauge(&machine::CPU_CORE_UTILIZATION)
+                    &last(&machine::CPU_CORE_UTILIZATION)
                         .max(&[attr::HOST_NAME, attr::CPU_LOGICAL_NUMBER])
                         .top(32),
                     &format!("{} {{{{{}}}}}", named(""), label(attr::CPU_LOGICAL_NUMBER)),
@@ -145,7 +146,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 .colors(0.8, 0.9)
                 .without(without::MACHINE)
                 .query(
-                    &gauge(&machine::FILESYSTEM_UTILIZATION)
+                    &last(&machine::FILESYSTEM_UTILIZATION)
                         .max(&[attr::HOST_NAME, attr::FILESYSTEM_MOUNTPOINT]),
                     &format!("{} {{{{{}}}}}", named(""), label(attr::FILESYSTEM_MOUNTPOINT)),
                 ),

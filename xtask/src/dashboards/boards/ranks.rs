@@ -7,7 +7,7 @@ use crate::dashboards::board::{Board, host, marks, rank, run, run_in_jaeger, wit
 use crate::dashboards::findings::Rules;
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{bars, has_unit, stat, table, timeseries, unit};
-use crate::dashboards::query::{Expression, PROCESS, label, of, runs};
+use crate::dashboards::query::{Expression, PROCESS, RANGE, label, of, of_step_spans, runs};
 
 use metric::host::row as machine;
 use metric::program::row as program;
@@ -74,6 +74,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 .zero_based()
                 .without(without::GAUGES)
                 .query(&gauge(&program::STEP_DURATION_P95).max(&by_rank), &legend)
+                .query(&of_step_spans("0.95"), &format!("spans, rank {{{{{}}}}}", label(attr::RANK)))
                 .with_exemplars(),
             ],
         )
@@ -110,13 +111,19 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                 .zero_based()
                 .without(without::STEPS)
                 .query(&ended(), &legend),
-                bars("Processors by rank", "Processors that each rank's process keeps busy.")
-                    .without(without::GAUGES)
-                    .query(&of(&machine::PROCESS_CPU_TIME).rate().of_run().sum(&by_rank), &legend),
+                bars(
+                    "Processors by rank",
+                    "Processors that each rank's process keeps busy, on average over the time range.",
+                )
+                .without(without::GAUGES)
+                .query(
+                    &of(&machine::PROCESS_CPU_TIME).now().windowed("rate", RANGE).of_run().sum(&by_rank),
+                    &legend,
+                ),
                 bars("Memory by rank", "Resident memory of each rank's process.")
                     .unit(unit::BYTES)
                     .without(without::STEPS)
-                    .query(&gauge(&layer::PROCESS_MEMORY_USAGE).max(&by_rank), &legend),
+                    .query(&of(&layer::PROCESS_MEMORY_USAGE).last().of_run().max(&by_rank), &legend),
             ],
         )
         .row(8, [overview()]);
@@ -143,8 +150,8 @@ fn share_of(phase: Phase) -> Expression {
 
 fn overview() -> crate::dashboards::panel::Draft {
     let by = [attr::RUN_ID, attr::RANK, attr::HOST_NAME];
-    let gauge = |row| of(row).now().of_run().max(&by);
-    table("All ranks", "Where each rank runs, and how its steps were in the last minute.", "Step time, p95")
+    let gauge = |row| of(row).last().of_run().max(&by);
+    table("All ranks", "Where each rank runs, and how its steps were in its last minute.", "Step time, p95")
         .without(without::GAUGES)
         .query(&gauge(&program::STEP_DURATION_P50), "")
         .query(&gauge(&program::STEP_DURATION_P95), "")

@@ -7,7 +7,7 @@ use crate::dashboards::board::{Board, host, marks, rank, run, run_in_jaeger, ste
 use crate::dashboards::findings::{Rules, findings};
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{has_unit, stacked, stat, table, timeseries, unit};
-use crate::dashboards::query::{Expression, JOB, PROCESS, RANGE, label, of};
+use crate::dashboards::query::{Expression, JOB, PROCESS, label, of, of_step_spans};
 
 use metric::program::row as program;
 use metric::row as layer;
@@ -82,6 +82,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
             .without(without::GAUGES)
             .query(&usual.max(&by_rank), &legend("median"))
             .query(&slow.max(&by_rank), &legend("p95"))
+            .query(&of_step_spans("0.95"), &format!("p95 of spans, rank {{{{{}}}}}", label(attr::RANK)))
             .with_exemplars()
             .link("The run's traces", run_in_jaeger()),
             timeseries(
@@ -93,8 +94,7 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
             .without(without::STEPS)
             .query(&quantile("0.5"), "median")
             .query(&quantile("0.95"), "p95")
-            .query(&quantile("0.99"), "p99")
-            .with_exemplars(),
+            .query(&quantile("0.99"), "p99"),
         ],
     )
     .row(
@@ -165,9 +165,9 @@ fn by_phase() -> Expression {
 
 fn sections() -> crate::dashboards::panel::Draft {
     let by = [attr::PATH, attr::PHASE];
-    let own = of(&layer::SECTION_SELF_BUSY).now().windowed("increase", RANGE).of_run().sum(&by);
-    let count = of(&layer::SECTION_COUNT).now().windowed("increase", RANGE).of_run().sum(&by);
-    let allocated = of(&layer::SECTION_ALLOC).now().windowed("increase", RANGE).of_run().sum(&by);
+    let own = of(&layer::SECTION_SELF_BUSY).grown().of_run().sum(&by);
+    let count = of(&layer::SECTION_COUNT).grown().of_run().sum(&by);
+    let allocated = of(&layer::SECTION_ALLOC).grown().of_run().sum(&by);
     table(
         "Sections",
         "Sections with the largest own time in the time range, all threads and ranks added up.",
