@@ -35,9 +35,9 @@ EXPECTED = {
     "disk": (["io_stalls", "off_cpu"], ["put"]),
     "pipe": (["io_stalls", "off_cpu"], ["hand_over"]),
     "compile": (["long_warmup"], []),
-    "checkpoint": (["slow_calls", "checkpoint_stalls", "step_jitter", "slow_section"], ["keep"]),
-    "evaluation": (["slow_section", "slow_calls", "evaluation_stalls", "step_jitter"], ["measure"]),
-    "periodic": (["slow_section", "slow_calls", "evaluation_stalls", "step_jitter"], ["rearrange"]),
+    "checkpoint": (["periodic_steps", "slow_calls", "checkpoint_stalls", "slow_section"], ["keep"]),
+    "evaluation": (["periodic_steps", "slow_section", "evaluation_stalls"], ["measure"]),
+    "periodic": (["periodic_steps", "slow_section"], ["rearrange"]),
 }
 # Eight threads that wait are no fault.
 ALWAYS_HEALTHY = ["idle-pool"]

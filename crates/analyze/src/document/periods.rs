@@ -6,7 +6,7 @@ use super::cell::{code, count, figure, ns};
 use super::{Cell, Document, Shown, Unit};
 use crate::report::units::{count as count_words, duration, every_step, percent, things};
 use crate::report::{Report, names};
-use crate::summary::{InSteps, PeriodicSteps, SectionRow, StepPeriod};
+use crate::summary::{PeriodicSteps, StepPeriod};
 
 /// The periods of the report's mode, with their place in the list of all.
 pub(crate) fn shown(report: &Report) -> Option<(usize, &PeriodicSteps)> {
@@ -46,23 +46,12 @@ fn because(period: &StepPeriod) -> String {
     format!("{phase} {} → {}", duration(cause.usual_ns), duration(cause.periodic_ns))
 }
 
-/// The section of that phase that takes it: of those that run in at most half of the steps the one that takes most.
-fn section<'a>(report: &'a Report, steps: &PeriodicSteps, period: &StepPeriod) -> Option<&'a SectionRow> {
-    let phase = period.cause.as_ref()?.phase.as_ref()?;
-    let mode = report.detailed_metrics.modes.iter().find(|row| row.mode == steps.mode)?;
-    let rows = report.sections.iter().filter(|row| row.is_part() && row.phase.as_ref() == Some(phase));
-    let parts = rows.filter_map(|row| Some((row, row.in_mode(steps.mode)?)));
-    let is_rare = |part: &InSteps| part.steps.saturating_mul(2) <= mode.whole_all.steps;
-    let rare: Vec<(&SectionRow, &InSteps)> =
-        parts.filter(|(_, part)| is_rare(part) && part.driving_ns > 0).collect();
-    // Of equals the first path.
-    rare.into_iter().rev().max_by_key(|(_, part)| part.driving_ns).map(|(row, _)| row)
-}
-
 /// What takes most of it, and in which section.
 fn most(report: &Report, steps: &PeriodicSteps, period: &StepPeriod) -> String {
     let because = because(period);
-    match section(report, steps, period).filter(|_| !because.is_empty()) {
+    let mode = report.detailed_metrics.modes.iter().find(|row| row.mode == steps.mode);
+    let section = mode.and_then(|mode| period.section(mode, &report.sections));
+    match section.filter(|_| !because.is_empty()) {
         Some(row) => format!("{because} in {}", names::path(&row.path)),
         None => because,
     }

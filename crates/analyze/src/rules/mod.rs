@@ -76,6 +76,7 @@ pub mod low_parallelism;
 pub mod memory_churn;
 pub mod memory_growth;
 pub mod off_cpu;
+pub mod periodic_steps;
 pub mod slow_calls;
 pub mod slow_preprocessing;
 pub mod slow_rank;
@@ -103,6 +104,7 @@ registry! {
     cpu_contention,
     memory_churn,
     slow_calls,
+    periodic_steps,
     step_jitter,
     slow_rank,
     long_warmup,

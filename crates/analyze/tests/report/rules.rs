@@ -22,6 +22,7 @@ mod low_parallelism;
 mod memory_churn;
 mod memory_growth;
 mod off_cpu;
+mod periodic_steps;
 mod slow_calls;
 mod slow_preprocessing;
 mod slow_rank;
