@@ -15,7 +15,7 @@ thresholds! {
     /// Share of the time of all steps from which warm-up is a finding.
     min_share: f64 = 0.10;
     /// Seconds that warm-up must take at least: what is shorter bothers nobody, however short the run.
-    min_excess_s: f64 = 1.0;
+    min_excess_s: f64 = 0.5;
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {

@@ -37,16 +37,16 @@ fn what_others_on_the_machine_take_is_told_and_no_fault() {
 
 #[test]
 fn short_warmup_bothers_nobody() {
-    // Half of the time, and less than a second.
-    let run = Run::of(90, 10 * MS).warmup(&[90 * MS; 10]);
+    // Half of the time, and less than half a second.
+    let run = Run::of(50, 10 * MS).warmup(&[50 * MS; 10]);
     assert_eq!(
         fine(RULE, &run.build()),
-        "the first 10 steps take 800 ms above the usual, 44 % of 1.80 s of steps; limits 10 % and 1.00 s"
+        "the first 10 steps take 400 ms above the usual, 40 % of 1.00 s of steps; limits 10 % and 500 ms"
     );
     let long = Run::of(10_000, 10 * MS).warmup(&[2_000 * MS]);
     let little = fine(RULE, &long.build());
     assert!(little.starts_with("the first step takes 1.99 s above"), "{little}");
-    assert!(little.ends_with("of 1 min 42 s of steps; limits 10 % and 1.00 s"), "{little}");
+    assert!(little.ends_with("of 1 min 42 s of steps; limits 10 % and 500 ms"), "{little}");
     assert_eq!(
         fine(RULE, &healthy().build()),
         "the first of 200 steps take as long as the others, 2.00 s in all"
