@@ -15,7 +15,7 @@ use crate::memory::finish as memory;
 use crate::metrics::{Metrics, finish as metrics};
 use crate::run::{RunAcc, RunKey, coverage_finish as coverage, finish as run};
 use crate::sections::finish as sections;
-use crate::steps::uncertainty::FewSteps;
+use crate::steps::few_steps::FewSteps;
 use crate::steps::warmup_sections::finish as warmup_sections;
 use crate::steps::{finish as steps, series_finish as series, step_gaps};
 use crate::summary::{OtherRun, RunIdentity, Summary};

@@ -26,6 +26,7 @@ pub use crate::run::coverage::{Coverage, Shortfall};
 pub use crate::run::summary::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
 pub use crate::sections::summary::{FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
 pub use crate::steps::distribution::DurationBucket;
+pub use crate::steps::few_steps::FewSteps;
 pub use crate::steps::periodicity::summary::{PeriodCause, PeriodicSteps, StepPeriod};
 pub use crate::steps::series::{
     Gauge, PhasePoint, PhaseSeries, PhaseTime, SeriesPoint, StepSeries, ValuePoint, ValueSeries,
@@ -33,7 +34,6 @@ pub use crate::steps::series::{
 pub use crate::steps::summary::{
     ModeSummary, SlowStep, StepGap, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps,
 };
-pub use crate::steps::uncertainty::FewSteps;
 
 pub use crate::threads::summary::{
     ModeThreads, Processors, SectionThreads, StateLooks, StepUseRow, ThreadLine, ThreadShares,

@@ -2,6 +2,7 @@
 //! all others go into sums at once.
 
 pub(crate) mod distribution;
+pub(crate) mod few_steps;
 pub(crate) mod finish;
 pub(crate) mod jitter;
 pub(crate) mod judged;

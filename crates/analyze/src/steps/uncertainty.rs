@@ -1,9 +1,6 @@
 //! How sure shares of the steps' time are where the steps are few, and how severe a finding may be that rests on them. Rules
 //! judge what they see, from one step on: this qualifies all of them, at one place.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
 use stepscope_core::Mode;
 
 use crate::context::Context;
@@ -13,7 +10,7 @@ use crate::phases::section_time::id_of;
 use crate::report::finding::{Finding, FindingType, TimeBase, rounded};
 use crate::report::units::things;
 use crate::rules::{RestsOn, Rule};
-use crate::summary::{ModeSummary, SectionRow, Summary};
+use crate::summary::{FewSteps, ModeSummary, SectionRow, Summary};
 
 /// Steps from which on shares are taken as they are.
 const MANY: u64 = 20;
@@ -26,22 +23,6 @@ const CERTAIN_SHARE: f64 = 0.2;
 
 /// Probability that a share lies outside of its interval.
 const OUTSIDE: f64 = 0.05;
-
-/// How far shares of the time of few steps may be from those of other steps of the program.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FewSteps {
-    /// Their mode.
-    #[serde(serialize_with = "crate::accumulate::by_name::name")]
-    pub mode: Mode,
-    /// How many, after warm-up.
-    pub steps: u64,
-    /// Half of the 95 % confidence interval by phase; by the empty name that of the time in no phase.
-    pub by_phase: BTreeMap<String, f64>,
-    /// The same by the path of a section, of its own exposed time.
-    pub by_section: BTreeMap<String, f64>,
-    /// Whether the steps say what they waited before they began, which is then a part of these shares.
-    pub has_input_before: bool,
-}
 
 impl FewSteps {
     /// Of the modes with few steps.
@@ -187,6 +168,8 @@ fn bound(steps: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]

@@ -1,5 +1,8 @@
 //! Summaries made by hand, one field at a time. Times of phases are per step.
 
+mod series;
+
+pub(crate) use series::{point, queued};
 use stepscope_analyze::summary::{
     BatchSummary, BetweenStepsRow, Coverage, CriticalPath, DurationBucket, FigureSum, InSteps, InstanceRow,
     LoaderRow, Losses, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
@@ -554,31 +557,6 @@ impl Run {
         let is_known = whole > 0 && (!mode.phases.is_empty() || input.between_ns > 0);
         input.share = is_known.then(|| (input.in_steps_ns + input.between_ns) as f64 / whole as f64);
     }
-}
-
-/// One step of a series, of which nothing is known but that it was.
-pub(crate) fn point(step: u64) -> SeriesPoint {
-    SeriesPoint {
-        step,
-        count: 1,
-        duration_sum_ns: 1,
-        duration_min_ns: 1,
-        duration_max_ns: 1,
-        live_bytes: None,
-        rss_bytes: None,
-        samples: None,
-        wait_ns: 0,
-        run_queue_ns: None,
-        cpu_ns: None,
-        input_before_ns: None,
-    }
-}
-
-/// The steps' threads waited for a processor for so long, by step.
-pub(crate) fn queued(summary: &mut Summary, run_queue_ns: impl Fn(u64) -> u64) {
-    let waited = |step| SeriesPoint { run_queue_ns: Some(run_queue_ns(step)), ..point(step) };
-    let points = (0..summary.modes[0].all.count).map(waited).collect();
-    summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
 }
 
 /// A run in which nothing is wrong: 10 ms steps, forward, backward, optimizer, a hidden loader.

@@ -5,6 +5,7 @@
 //! binomial distribution, at the share of large values among the others. The class that chance explains least is told.
 
 pub(crate) mod finish;
+mod section;
 pub(crate) mod summary;
 
 use std::cmp::Reverse;
