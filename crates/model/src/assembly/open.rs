@@ -26,8 +26,10 @@ pub(crate) struct OpenTrace {
     announced_by_us: bool,
     /// Traces that continue it, as its root announced.
     pub(crate) parts: Option<u32>,
-    /// The section of another trace that it continues, if it is counted there.
+    /// The section of another trace that it continues, or the step beside which it stands, if it is counted there.
     pub(crate) continued: Option<(TraceId, u64)>,
+    /// Whether it stands beside a step, and is all there without it.
+    pub(crate) is_beside: bool,
     /// The traces that were joined with it, sorted, and how many were announced and are missing.
     pub(crate) joined: Vec<TraceId>,
     pub(crate) missing_parts: u32,
@@ -90,6 +92,7 @@ impl OpenTrace {
         if let Some((record, parts)) = said {
             self.parts = self.parts.max(u32::try_from(parts).ok());
             self.continued = self.continued.max(record.continued());
+            self.is_beside |= record.is_beside();
         }
     }
 
