@@ -104,7 +104,7 @@ fn beside(number: u64, is_marked: bool) -> Trace {
         }
         build.span(parent, "update", start + 1, start + 98).thread(thread);
     }
-    for at in 1..9 {
+    for at in 1..9_u64 {
         for thread in 1..4_i64 {
             let is_running = thread == 2 + at.cast_signed() % 2;
             let state = if is_running { ThreadState::Running } else { ThreadState::Futex };
