@@ -86,8 +86,8 @@ attributes! {
     /// `basic` sections have no spans, at higher levels all have; 0 where a run that started at `basic` left out none.
     TRACE_LEFT_OUT = "stepscope.trace.left_out", Int, "{span}", Root, Contract, [];
     /// Traces that continue this one and began before its root ended, and those of sections outside of all steps that began and
-    /// ended during this deep step: a reader has all of it when it has these, too. Of a full
-    /// trace, 0 if none continues it; and of one that continues another and is counted there, whatever it is.
+    /// ended during this deep step: a reader has all of it when it has these, too. Of a full trace, 0 if none continues it; and of
+    /// one that continues another, or is such a section's, and is counted there, whatever it is.
     TRACE_PARTS = "stepscope.trace.parts", Int, "{trace}", Root, Contract, [];
     /// Path of the section around this root, because the trace it belongs to was full: the trace continues that
     /// one, with as many roots as fit, and the last of them to end has the counts. Its last link but one leads to the section.

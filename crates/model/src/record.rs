@@ -354,16 +354,9 @@ impl<'a> Record<'a> {
         self.parent() == 0 && self.half(52) > 0
     }
 
-    /// Whether it is the root of a trace that is counted in that of a deep step, and is no part of the step.
-    pub(crate) fn is_beside(&self) -> bool {
-        let is_deep = || self.figure(Figure::StepDeep).is_some_and(|said| said != 0);
-        self.parent() == 0 && self.kind() == SectionKind::Section && !self.continues() && is_deep()
-    }
-
-    /// The section that its trace continues, or the step beside which it stands, where it is the root that says so: its last
-    /// link but one.
+    /// Where its last link but one leads: for the root of a trace that continues another one, to the section that it continues.
     pub(crate) fn continued(&self) -> Option<(TraceId, u64)> {
-        let index = self.half(58).checked_sub(2).filter(|_| self.continues() || self.is_beside())?;
+        let index = self.half(58).checked_sub(2)?;
         let texts: usize = (48..58).step_by(2).map(|at| self.half(at)).sum();
         let link = self.body.get(self.figures_len() + texts + index * 24..)?;
         Some((*link.first_chunk()?, u64::from_le_bytes(*link.get(16..)?.first_chunk()?)))

@@ -91,8 +91,14 @@ impl OpenTrace {
         let said = record.and_then(|record| Some((record, record.figure(Figure::TraceParts)?)));
         if let Some((record, parts)) = said {
             self.parts = self.parts.max(u32::try_from(parts).ok());
-            self.continued = self.continued.max(record.continued());
-            self.is_beside |= record.is_beside();
+            // No part of the step during which it was there.
+            let is_beside = record.parent() == 0
+                && record.kind() == SectionKind::Section
+                && record.figure(Figure::StepDeep).is_some_and(|said| said != 0);
+            if is_beside || record.continues() {
+                self.continued = self.continued.max(record.continued());
+                self.is_beside |= is_beside && !record.continues();
+            }
         }
     }
 
