@@ -85,8 +85,9 @@ attributes! {
     /// least 1 where recording was off for a part of the trace. Absent where the run's level says it all: at
     /// `basic` sections have no spans, at higher levels all have; 0 where a run that started at `basic` left out none.
     TRACE_LEFT_OUT = "stepscope.trace.left_out", Int, "{span}", Root, Contract, [];
-    /// Traces that continue this one and began before its root ended: a reader has all of it when it has these, too. Of a full
-    /// trace, 0 if none continues it; and of one that continues another and is counted there, whatever it is.
+    /// Traces that continue this one and began before its root ended, and those of sections outside of all steps that began and
+    /// ended during this deep step: a reader has all of it when it has these, too. Of a full trace, 0 if none continues it; and of
+    /// one that continues another, or is such a section's, and is counted there, whatever it is.
     TRACE_PARTS = "stepscope.trace.parts", Int, "{trace}", Root, Contract, [];
     /// Path of the section around this root, because the trace it belongs to was full: the trace continues that
     /// one, with as many roots as fit, and the last of them to end has the counts. Its last link but one leads to the section.
@@ -113,7 +114,8 @@ attributes! {
     /// where the section was entered once, on the thread that began it.
     RUN_QUEUE_NS = "stepscope.run_queue_ns", Int, "ns", Span, Contract, [];
     /// The step is a deep one: recorded at `comprehensive` by itself, one in 64 or fewer, to learn what its threads do. It is
-    /// in counts and sums, and in no quantile of step times. Absent of other steps.
+    /// in counts and sums, and in no quantile of step times. Absent of other steps. Of a section outside of all steps: it began and
+    /// ended during a deep step, in whose parts its trace is counted; its last link but one leads to that step.
     STEP_DEEP = "stepscope.step.deep", Bool, "", Root, Contract, [];
     /// What the threads with sections did during a deep step, by looks at them, four numbers each: `thread.id`, time
     /// since the step began in ns, thread state (its number), and what it waited for: the address of a futex, else 0.

@@ -354,9 +354,9 @@ impl<'a> Record<'a> {
         self.parent() == 0 && self.half(52) > 0
     }
 
-    /// The section that its trace continues, where it is the root that says so: its last link but one.
+    /// Where its last link but one leads: for the root of a trace that continues another one, to the section that it continues.
     pub(crate) fn continued(&self) -> Option<(TraceId, u64)> {
-        let index = self.half(58).checked_sub(2).filter(|_| self.continues())?;
+        let index = self.half(58).checked_sub(2)?;
         let texts: usize = (48..58).step_by(2).map(|at| self.half(at)).sum();
         let link = self.body.get(self.figures_len() + texts + index * 24..)?;
         Some((*link.first_chunk()?, u64::from_le_bytes(*link.get(16..)?.first_chunk()?)))

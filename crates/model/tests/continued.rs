@@ -196,6 +196,43 @@ fn what_is_missing_of_a_continued_trace_is_said() {
     assert_eq!(collected.last.as_ref().unwrap().spans[0].parent, None);
 }
 
+/// A deep step, and a section in a trace of its own that stands beside it.
+fn deep_step() -> (GenSpan, Vec<GenSpan>) {
+    let mut step = span(id_of(0, 0), 1, 0, "step", 0, 900);
+    step.attributes = vec![text(attr::SECTION_KIND, "step"), text(attr::STEP_DEEP, "true")];
+    step.attributes.extend([int(attr::TRACE_SPANS, 1), int(attr::TRACE_PARTS, 1)]);
+    let run = (ids(0).trace_id(RUN, None).to_vec(), vec![0, 0, 0, 0, 0, 0, 0, 1]);
+    step.links = vec![run.clone()];
+    let mut root = span(id_of(0, 1), 2, 0, "share", 100, 800);
+    root.attributes =
+        vec![text(attr::STEP_DEEP, "true"), int(attr::TRACE_SPANS, 2), int(attr::TRACE_PARTS, 0)];
+    root.links = vec![(id_of(0, 0).to_vec(), vec![0, 0, 0, 0, 0, 0, 0, 1]), run];
+    (step, vec![root, span(id_of(0, 1), 3, 2, "update", 200, 300)])
+}
+
+#[test]
+fn what_stands_beside_a_deep_step_is_in_its_trace_and_in_none_of_its_sections() {
+    let (step, beside) = deep_step();
+    let mut spans = [vec![step], beside].concat();
+    for _ in 0..spans.len() {
+        spans.rotate_left(1);
+        let (collected, outcome) = read(&otlp::prefixed(&messages(&spans, 1)));
+        assert_eq!((outcome.traces, outcome.incomplete_traces, kinds(&outcome)), (1, 0, vec![]));
+        let trace = collected.last.as_ref().unwrap();
+        let of = trace.spans.iter().map(|span| (span.id, span.parent, span.figure(Figure::TraceSpans)));
+        assert_eq!(of.collect::<Vec<_>>(), [(1, None, Some(3)), (2, None, None), (3, Some(2), None)]);
+        assert_eq!(trace.links.iter().map(|link| link.span).collect::<Vec<_>>(), [1]);
+    }
+}
+
+#[test]
+fn what_stands_beside_a_step_that_was_lost_is_whole() {
+    let (_, beside) = deep_step();
+    let (collected, outcome) = read(&otlp::prefixed(&messages(&beside, 1)));
+    assert_eq!((outcome.traces, outcome.incomplete_traces, kinds(&outcome)), (1, 0, vec![]));
+    assert_eq!(collected.last.as_ref().unwrap().spans[0].figure(Figure::TraceSpans), Some(2));
+}
+
 #[test]
 fn what_is_not_counted_stays_by_itself() {
     let mut wide = Wide::new(0, 5);

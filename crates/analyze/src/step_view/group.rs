@@ -57,6 +57,11 @@ impl<'a> Group<'a> {
         self.root.figure(Figure::StepDeep).is_some_and(|said| said != 0)
     }
 
+    /// Whether it is a section outside of all steps, in the trace of a deep step during which it was open.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.is_deep() && self.is_outside()
+    }
+
     /// Which step its root says it belongs to.
     pub(crate) fn index(&self) -> Option<StepIndex> {
         let epoch = self.root.amount(Figure::Epoch);

@@ -2,7 +2,7 @@
 //! rounds, one look at each thread.
 
 use stepscope_core::ThreadState;
-use stepscope_model::ThreadSample;
+use stepscope_model::{Figure, ThreadSample};
 
 use crate::step_view::group::Group;
 use crate::step_view::place::{Node, Role};
@@ -13,14 +13,14 @@ pub(super) struct Look {
     pub(super) thread: i64,
     pub(super) state: ThreadState,
     pub(super) address: u64,
-    /// The path of the section that it was in; absent where it was in none of the step.
+    /// The path of the section that it was in; absent where it was in none.
     pub(super) path: Option<u32>,
     /// Whether the thread is the step's own.
     pub(super) is_own: bool,
 }
 
 impl Look {
-    /// Whether it ran in a section of the step, and is not the step's own thread.
+    /// Whether it ran in a section of the step or beside it, and is not the step's own thread.
     pub(super) fn works(&self) -> bool {
         self.runs() && self.path.is_some() && !self.is_own
     }
@@ -50,7 +50,8 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Joins the samples of a step, which are in the order of time.
+    /// Joins the samples of a step, which are in the order of time, to its sections and to those that other threads were in
+    /// beside it, outside of all steps.
     pub(super) fn read(&mut self, group: &Group<'_>) {
         let Self { looks, ends, open } = self;
         looks.clear();
@@ -59,10 +60,19 @@ impl Rounds {
         let own = group.window.thread;
         let is_part =
             |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_orphan;
-        let mut spans = group.spans().filter(|(_, _, node)| is_part(node)).peekable();
+        let view = group.view;
+        let is_beside = |node: &Node| {
+            let said = || view.span(node.anchor).and_then(|root| root.figure(Figure::StepDeep));
+            node.anchor != group.anchor
+                && node.role != Role::Step
+                && node.thread != own
+                && said().is_some_and(|said| said != 0)
+                && view.node(node.anchor).is_some_and(|root| root.role == Role::Outside)
+        };
+        let mut nodes = view.nodes.iter().filter(|node| is_part(node) || is_beside(node)).peekable();
         let mut begun = 0;
         for &ThreadSample { time_ns, thread, state, address } in &group.view.trace.samples {
-            while let Some((_, _, node)) = spans.next_if(|(_, _, node)| node.start_ns <= time_ns) {
+            while let Some(node) = nodes.next_if(|node| node.start_ns <= time_ns) {
                 if let Some(on) = node.thread {
                     open.push((on, node.end_ns, node.path));
                 }

@@ -39,12 +39,12 @@ impl Timeline {
     pub(super) fn of(group: &Group<'_>, looks: &[Look]) -> Self {
         let Group { view, window, root, .. } = *group;
         let name = |thread: i64| {
-            let on = |(_, span, node): (u32, &stepscope_model::Span, &crate::step_view::place::Node)| {
+            let on = |(span, node): (&stepscope_model::Span, &crate::step_view::place::Node)| {
                 (node.thread == Some(thread))
                     .then(|| shorten(view.trace.text(span.thread_name)))
                     .filter(|name| !name.is_empty())
             };
-            group.spans().find_map(on).unwrap_or_default().into()
+            view.trace.spans.iter().zip(view.nodes).find_map(on).unwrap_or_default().into()
         };
         let mut threads: Vec<Line> =
             window.thread.map(|own| (own, name(own), Vec::new())).into_iter().collect();

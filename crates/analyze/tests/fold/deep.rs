@@ -90,3 +90,43 @@ fn the_timeline_of_the_last_one_goes_from_its_start_to_its_end() {
     assert_eq!(states.collect::<Vec<_>>(), [(ThreadState::Running, 0, 50), (ThreadState::Sleep, 50, 50)]);
     assert_eq!((timeline.sections[0].name.as_str(), timeline.sections[0].duration_ns), ("outer", 100));
 }
+
+/// A deep step of 100 ns on thread 1 that waits while threads 2 and 3 take turns in `update`, beside it; `is_marked` says whether
+/// their sections say that they belong to it.
+fn beside(number: u64, is_marked: bool) -> Trace {
+    let start = number * 1_000;
+    let mut build = Build::new(number + 1);
+    build.step(number.cast_signed(), start, start + 100).thread(1).figure(Figure::StepDeep, 1);
+    for (thread, parent) in [(2, 2), (3, 4)] {
+        let root = build.span(0, "share", start, start + 99).thread(thread);
+        if is_marked {
+            root.figure(Figure::StepDeep, 1);
+        }
+        build.span(parent, "update", start + 1, start + 98).thread(thread);
+    }
+    for at in 1..9_u64 {
+        for thread in 1..4_i64 {
+            let is_running = thread == 2 + at.cast_signed() % 2;
+            let state = if is_running { ThreadState::Running } else { ThreadState::Futex };
+            let address = if thread == 1 { 7 } else { 8 };
+            let address = if is_running { 0 } else { address };
+            build.0.samples.push(ThreadSample { time_ns: start + at * 10, thread, state, address });
+        }
+    }
+    build.trace()
+}
+
+#[test]
+fn what_other_threads_do_beside_a_deep_step_is_joined_to_their_sections() {
+    let traces: Vec<Trace> = (0..4).map(|number| beside(number, true)).collect();
+    let summary = summarise(&traces);
+    let sections = &summary.threads.modes[0].sections;
+    let row = sections.iter().find(|row| row.path == "share/update").unwrap();
+    assert_eq!((row.contended, row.contended_steps, row.turns_steps, row.turns_threads), (32, 4, 4, 2));
+    assert!(sections.iter().all(|row| !row.path.starts_with("step/")), "{sections:?}");
+    let backwards: Vec<Trace> = traces.into_iter().rev().collect();
+    assert_eq!(summarise(&backwards).threads, summary.threads);
+    // What does not say that it belongs to the step may be anything.
+    let unmarked: Vec<Trace> = (0..4).map(|number| beside(number, false)).collect();
+    assert!(summarise(&unmarked).threads.modes[0].sections.iter().all(|row| row.contended == 0));
+}

@@ -25,9 +25,14 @@ pub(super) fn settle(trace: &mut Trace, joined: &[TraceId], missing: u32) {
             COUNTS.into_iter().chain([Figure::TraceParts]).for_each(|figure| span.clear_figure(figure));
         }
     }
-    let root = trace.spans.iter_mut().find(announces);
-    let root_id = root.as_ref().map(|root| root.id);
-    if let Some(root) = root {
+    let mut roots = trace.spans.iter_mut().filter(announces);
+    let root_id = roots.next().map(|root| root.id);
+    // What stands beside a step begins after it.
+    for beside in roots.filter(|span| span.figure(Figure::StepDeep).is_some()) {
+        parts.extend(root_id.map(|root_id| (beside.id, root_id)));
+        COUNTS.into_iter().chain([Figure::TraceParts]).for_each(|figure| beside.clear_figure(figure));
+    }
+    if let Some(root) = trace.spans.iter_mut().find(announces) {
         for (sum, figure) in sums.into_iter().zip(COUNTS) {
             sum.into_iter().for_each(|sum| root.set_figure(figure, sum));
         }

@@ -26,8 +26,10 @@ pub(crate) struct OpenTrace {
     announced_by_us: bool,
     /// Traces that continue it, as its root announced.
     pub(crate) parts: Option<u32>,
-    /// The section of another trace that it continues, if it is counted there.
+    /// The section of another trace that it continues, or the step beside which it stands, if it is counted there.
     pub(crate) continued: Option<(TraceId, u64)>,
+    /// Whether it stands beside a step, and is all there without it.
+    pub(crate) is_beside: bool,
     /// The traces that were joined with it, sorted, and how many were announced and are missing.
     pub(crate) joined: Vec<TraceId>,
     pub(crate) missing_parts: u32,
@@ -89,7 +91,14 @@ impl OpenTrace {
         let said = record.and_then(|record| Some((record, record.figure(Figure::TraceParts)?)));
         if let Some((record, parts)) = said {
             self.parts = self.parts.max(u32::try_from(parts).ok());
-            self.continued = self.continued.max(record.continued());
+            // No part of the step during which it was there.
+            let is_beside = record.parent() == 0
+                && record.kind() == SectionKind::Section
+                && record.figure(Figure::StepDeep).is_some_and(|said| said != 0);
+            if is_beside || record.continues() {
+                self.continued = self.continued.max(record.continued());
+                self.is_beside |= is_beside && !record.continues();
+            }
         }
     }
 

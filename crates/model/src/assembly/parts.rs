@@ -119,7 +119,7 @@ impl Assembler {
         }
         let Some(first) = self.slots.get_mut(slot as usize) else { return };
         let (id, file) = (first.id, first.file);
-        let is_lost = first.continued.is_some() && !self.apart;
+        let is_lost = first.continued.is_some() && !first.is_beside && !self.apart;
         let is_too_much = slots.len() > 1 && (spans > MAX_SPANS || bytes > self.joined_bytes());
         if is_too_much || self.apart && missing > 0 {
             issues.add(file, IssueKind::LimitReached, None, 1, || {

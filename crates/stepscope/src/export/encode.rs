@@ -312,14 +312,16 @@ fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &Sectio
             visitor.span_attribute(key, int(number));
         }
     }
-    if root.is_deep && record.kind == SectionKind::Step {
+    let around = root.continues.map(|(path, ..)| stepscope_core::PathId(path));
+    let is_beside = record.kind == SectionKind::Section && around == Some(stepscope_core::PathId::ROOT);
+    if root.is_deep && (record.kind == SectionKind::Step || is_beside) {
         visitor.span_attribute(attr::STEP_DEEP, Value::Bool(true));
     }
     if root.mode != Mode::Train {
         visitor.span_attribute(attr::MODE, Value::Str(root.mode.as_str()));
     }
-    if let Some((path, _, _)) = root.continues {
-        let path = context.recorder.path_info(stepscope_core::PathId(path));
+    if let Some(path) = around.filter(|_| !is_beside) {
+        let path = context.recorder.path_info(path);
         visitor.span_attribute(attr::PARENT_PATH, Value::Str(&path.text));
     }
     if !root.announces {

@@ -10,6 +10,8 @@ use std::thread::Thread;
 
 use stepscope_core::identity::{hash_parts, mix};
 
+use crate::shared::trace::TraceRef;
+
 /// The first deep steps, counted from where a run begins: what is short has some, too.
 const FIRST: [u64; 4] = [4, 8, 16, 32];
 
@@ -28,6 +30,7 @@ const MIN_LOOKED_AT_NS: u64 = 200_000;
 /// What is known of the deep step under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnderWay {
+    pub trace: TraceRef,
     pub span_id: u64,
     pub start_ns: u64,
     /// The system's id of the thread that began it.
@@ -51,6 +54,7 @@ pub(crate) struct DeepSteps {
     meanwhile: AtomicU32,
     /// The one under way; its span's id is 0 without one.
     span_id: AtomicU64,
+    trace: AtomicU64,
     start_ns: AtomicU64,
     thread: AtomicU64,
     /// What a step takes as a rule, as the background thread knows it; 0 before it does.
@@ -71,6 +75,7 @@ impl DeepSteps {
             halvings: AtomicU32::new(0),
             meanwhile: AtomicU32::new(0),
             span_id: AtomicU64::new(0),
+            trace: AtomicU64::new(0),
             start_ns: AtomicU64::new(0),
             thread: AtomicU64::new(0),
             usual_ns: AtomicU64::new(0),
@@ -141,6 +146,7 @@ impl DeepSteps {
 
     /// The one for which there is room is under way: whoever looks at threads does.
     pub(crate) fn begin(&self, step: UnderWay) {
+        self.trace.store(step.trace.to_word(), Ordering::Relaxed);
         self.start_ns.store(step.start_ns, Ordering::Relaxed);
         self.thread.store(step.thread, Ordering::Relaxed);
         self.span_id.store(step.span_id, Ordering::Release);
@@ -171,6 +177,7 @@ impl DeepSteps {
     pub(crate) fn under_way(&self) -> Option<UnderWay> {
         let span_id = self.span_id.load(Ordering::Acquire);
         let step = UnderWay {
+            trace: TraceRef::from_word(self.trace.load(Ordering::Acquire))?,
             span_id,
             start_ns: self.start_ns.load(Ordering::Acquire),
             thread: self.thread.load(Ordering::Acquire),
@@ -260,7 +267,7 @@ mod tests {
     fn one_is_under_way_at_a_time_until_it_ends_or_is_given_up() {
         let steps = DeepSteps::new(true, "a");
         assert!(steps.claim() && !steps.claim());
-        let step = UnderWay { span_id: 7, start_ns: 1, thread: 2 };
+        let step = UnderWay { trace: TraceRef::default(), span_id: 7, start_ns: 1, thread: 2 };
         steps.begin(step);
         assert_eq!(steps.under_way(), Some(step));
         steps.release();

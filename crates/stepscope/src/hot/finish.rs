@@ -240,6 +240,9 @@ impl ThreadState {
 
     #[cold]
     fn export(&mut self, open: &Open, trace: TraceRef, total: &Stay) {
+        if open.has(flag::DEEP) && open.has(flag::IS_ROOT) && open.kind() == SectionKind::Section {
+            self.stand_beside(open);
+        }
         let mut words = std::mem::take(&mut self.scratch);
         if let Some((start, end)) = open.readings().filter(|_| total.enters == 1)
             && let Some(end) =

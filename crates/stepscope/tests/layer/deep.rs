@@ -106,6 +106,21 @@ fn a_thread_that_waits_for_a_lock_is_seen_waiting_for_it() {
 }
 
 #[test]
+fn a_section_outside_of_steps_that_a_deep_step_outlives_is_one_of_its_parts() {
+    let recording = recording(&deep(40, 3).succeed());
+    let (step, run) = (step(&recording, 4), recording.only("run"));
+    let beside: Vec<&Span> = recording.spans.iter().filter(|span| span.name == "contended").collect();
+    assert_eq!((beside.len(), step.int(attr::TRACE_PARTS)), (3, Some(3)));
+    for span in beside {
+        assert!(is_deep(span) && span.parent.is_none() && span.trace != step.trace, "{span:?}");
+        assert_eq!(span.links, [(step.trace, step.id), (run.trace, run.id)]);
+        assert_eq!((span.int(attr::TRACE_PARTS), span.text(attr::PARENT_PATH)), (Some(0), None));
+    }
+    let others = recording.steps().into_iter().filter(|other| other.id != step.id);
+    assert!(others.into_iter().all(|other| other.int(attr::TRACE_PARTS).is_none()));
+}
+
+#[test]
 fn of_more_threads_than_are_looked_at_the_others_are_counted() {
     let ended = deep(5, 80).succeed();
     let recording = recording(&ended);

@@ -17,7 +17,7 @@ pub(crate) fn observe(group: &Group<'_>, walks: &mut Walks, target: &mut Target<
     let Group { view, root, window, anchor, .. } = *group;
     let trace = view.trace;
     let is_batch = root.kind == SectionKind::Batch;
-    let is_root = root.parent.is_none() && root.parent_path.is_empty();
+    let is_root = root.parent.is_none() && root.parent_path.is_empty() && !group.is_beside();
     let is_admitted = match is_batch {
         true => target.run.linked.admits(&trace.id),
         false => is_root && target.run.linked.admits_other(&trace.id),

@@ -99,9 +99,12 @@ impl ThreadState {
         let recorder = Arc::clone(&self.recorder);
         let is_deep = recorder.begin_deep_step();
         let begun = self.begin_kind(open, source, name, &Spec { is_deep, ..*spec }, None);
-        if is_deep && begun {
+        if is_deep
+            && begun
+            && let Some(trace) = open.trace()
+        {
             let (span_id, start_ns) = (open.span_id(), open.start_ns());
-            recorder.deep_steps.begin(UnderWay { span_id, start_ns, thread: self.shared.id });
+            recorder.deep_steps.begin(UnderWay { trace, span_id, start_ns, thread: self.shared.id });
         } else if is_deep {
             recorder.end_deep_step();
         }

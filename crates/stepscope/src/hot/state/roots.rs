@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use stepscope_core::identity::{TraceId, continuing};
 use stepscope_core::{Mode, PathId, SectionKind, attr};
 
 use super::{ThreadState, collapsed_bits, find_open};
@@ -37,7 +38,10 @@ impl ThreadState {
                 mode: spec.mode.unwrap_or_else(|| self.usual_mode(kind)),
                 root_thread: self.shared.id,
                 root_leaves: leaving & flag::EXPORTED != 0,
-                ..About::new(self.recorder.next_trace_id(step), kind)
+                ..About::new(
+                    self.root_id(step, kind == SectionKind::Section && leaving & flag::DEEP != 0),
+                    kind,
+                )
             },
         };
         if kind == SectionKind::Step {
@@ -104,7 +108,33 @@ impl ThreadState {
         open.set_start(now_ns());
     }
 
-    /// Counts a trace in the one that it continues; whether that waits for it.
+    /// The id of a new trace. One that begins during a deep step, of `is_beside`, may become a part of that: a sampler keeps both.
+    fn root_id(&self, step: Option<u64>, is_beside: bool) -> TraceId {
+        let recorder = &self.recorder;
+        let deep = if is_beside { recorder.deep_steps.under_way() } else { None };
+        match deep.and_then(|deep| recorder.traces.about(deep.trace)) {
+            Some(deep) => recorder.continuing_trace_id(&deep.id),
+            None => recorder.next_trace_id(step),
+        }
+    }
+
+    /// A section without a parent ends that began during a deep step. Where that is still under way, the section's trace is
+    /// counted in that of the step, and leads to it: it may be what the step waits for.
+    #[cold]
+    pub(crate) fn stand_beside(&mut self, open: &Open) {
+        let Some(step) = self.recorder.deep_steps.under_way() else { return };
+        let own = open.trace().and_then(|trace| self.recorder.traces.about(trace)).map(|about| about.id);
+        let is_free = !open.has_rest() || open.rest().continues.is_none();
+        if is_free
+            && let Some(around) = self.recorder.traces.about(step.trace)
+            && own.is_some_and(|own| continuing(&own, 0) == continuing(&around.id, 0))
+            && self.count_part(step.trace)
+        {
+            open.rest().continues = Some((PathId::ROOT, around.id, step.span_id));
+        }
+    }
+
+    /// Counts a trace in the one that it continues, or stands beside; whether that waits for it.
     fn count_part(&mut self, continued: TraceRef) -> bool {
         if !self.recorder.traces.hold(continued) {
             return false;

@@ -71,7 +71,9 @@ pub(crate) fn traces(recording: &Recording) {
         assert!(members.len() <= 10_000, "{}", members.len());
         if let Some(parts) = root.int(attr::TRACE_PARTS) {
             said.insert(trace, parts);
-            if is_continued(&root) {
+            let kind = root.text(attr::SECTION_KIND);
+            let is_beside = root.attributes.contains_key(attr::STEP_DEEP) && kind != Some("step");
+            if is_continued(&root) || is_beside {
                 let &(continued, of) = root.links.iter().rev().nth(1).unwrap();
                 assert_eq!(spans[&of].trace, continued, "{root:?}");
                 *counted.entry(continued).or_default() += 1;
