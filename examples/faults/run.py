@@ -31,7 +31,7 @@ EXPECTED = {
     "allocations": (["memory_churn"], ["split"]),
     "mappings": (["memory_churn"], ["paint", "fresh"]),
     "sleep": (["off_cpu"], ["settle"]),
-    "barrier": (["off_cpu"], ["meet"]),
+    "barrier": (["off_cpu", "low_parallelism"], ["meet"]),
     "disk": (["io_stalls", "off_cpu"], ["put"]),
     "pipe": (["io_stalls", "off_cpu"], ["hand_over"]),
     "compile": (["long_warmup"], []),

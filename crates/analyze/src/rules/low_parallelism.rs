@@ -4,7 +4,7 @@ use super::{Config, Judged, RestsOn, Rule, fine, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, rounded};
 use crate::report::units::percent;
 use crate::summary::{SectionThreads, Summary};
-use crate::threads::judged::{Lock, StepThreads, free_cpus, locked};
+use crate::threads::judged::{Lock, StepThreads, free_cpus};
 
 pub(super) const RULE: Rule = Rule {
     rests_on: RestsOn::ReadSteps,
@@ -25,8 +25,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         return fine(format!("{} blocked", threads.of_steps(blocked)));
     }
     let deep = threads.deep("how many threads work while the step waits is not known")?;
-    let lock = if locked(deep).next().is_some() { Lock::Else } else { Lock::None };
-    let (share, _) = deep.awaited(1.0, lock);
+    // Who waits for a lock, as it seems, is not helped by more threads.
+    let (share, _) = deep.awaited(1.0, Lock::Else);
     let looked_at = format!("the step waits for other threads of its own for {}", threads.of_steps(share));
     if share < thresholds.min_share {
         return fine(looked_at);
@@ -36,7 +36,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             "{looked_at}; how many processors are free needs the CPU time of all processes at two deep steps"
         ));
     };
-    let (share, saved) = deep.awaited(free, lock);
+    let (share, saved) = deep.awaited(free, Lock::Else);
     let running = deep.running_while_awaited();
     let of_free = format!("{running:.1} threads at work, {free:.1} processors free");
     if saved < thresholds.min_share {

@@ -82,8 +82,8 @@ impl ModeThreads {
     }
 
     /// Share of the rounds in which the steps' own threads waited for others that ran in sections of the step, and the part
-    /// of the step time that would be saved at most if as many of them ran as there are processors for, `could`. Of rounds
-    /// in which threads waited for each other those count alone where a lock is what they waited for, and then no others.
+    /// of the step time that would be saved at most if as many of them ran as there are processors for, `could`. Either of rounds in
+    /// which threads waited for each other in a section, or of the others.
     pub(crate) fn awaited(&self, could: f64, lock: Lock) -> (f64, f64) {
         let (mut share, mut saved) = (0.0, 0.0);
         let all = self.rounds().max(1) as f64;
@@ -92,7 +92,6 @@ impl ModeThreads {
             let is_meant = match lock {
                 Lock::Is => round.contended > 0,
                 Lock::Else => round.contended == 0,
-                Lock::None => true,
             };
             if !is_held || !is_meant {
                 continue;
@@ -100,7 +99,7 @@ impl ModeThreads {
             let running = f64::from(round.running);
             let most = match lock {
                 Lock::Is => could.min(running + f64::from(round.contended)),
-                Lock::Else | Lock::None => could,
+                Lock::Else => could,
             };
             let part = *times as f64 / all;
             share += part;
@@ -129,12 +128,10 @@ impl ModeThreads {
 /// Which rounds of looks are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lock {
-    /// Those in which threads waited for a lock.
+    /// Those in which threads waited for each other in a section.
     Is,
-    /// The others of a run with such a lock.
+    /// The others.
     Else,
-    /// All of a run without.
-    None,
 }
 
 /// Sections in which threads took turns, one at a time, in most of the steps in which they waited for each other.

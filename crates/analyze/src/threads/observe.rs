@@ -19,7 +19,7 @@ use crate::threads::{MOST_COUNTED, Own, Round};
 /// Part of the rounds with contention in which only one thread runs where it is a lock that threads wait for: who is let go,
 /// and has no processor yet, or tries for a while before it sleeps, is seen running as well. The second is of threads that
 /// share no address, which might as well wait for something else.
-const ALONE: [(u64, u64); 2] = [(1, 2), (3, 4)];
+const ALONE: [(u64, u64); 2] = [(1, 3), (3, 4)];
 
 /// Threads that take turns on one address, and on addresses of their own: some locks give each waiting thread one, and so do
 /// channels.
