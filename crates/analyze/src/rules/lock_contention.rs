@@ -30,6 +30,15 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let (share, saved) = deep.awaited(could, Lock::Is);
     let looks = format!("{} looks at threads in {} deep steps", count(deep.looks), count(deep.steps));
     if saved < thresholds.min_share {
+        // Who holds what they wait for may be in another section.
+        let waiting = deep.sections.iter().map(SectionThreads::others_in_futex).fold(0, u64::saturating_add);
+        if waiting as f64 >= thresholds.min_share * deep.rounds() as f64 {
+            return unknown(format!(
+                "other threads wait in sections for a lock, channel or condition variable ({} of {looks}) and none runs in \
+                 the same one: for whom they wait is not known",
+                count(waiting)
+            ));
+        }
         return fine(format!(
             "the step waits for threads that wait for each other for {} of its time, by {looks}",
             percent(share)

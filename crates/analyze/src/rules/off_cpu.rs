@@ -98,8 +98,8 @@ fn state(row: &SectionThreads) -> Option<ThreadState> {
 fn advice(state: Option<ThreadState>, section: &str) -> String {
     match state {
         Some(ThreadState::Futex) => format!(
-            "`{section}` waits for another thread, which is in no section of the step: see what that one does first, and let \
-             the step go on meanwhile. Give its work a section to see it."
+            "`{section}` waits for another thread, which is in no section that begins and ends in the step: see what that one \
+             does, and let the step go on meanwhile. Look for it among the sections outside of steps."
         ),
         Some(ThreadState::File) => format!(
             "`{section}` waits for the disk: read and write in another thread, in larger pieces, and sync less often."

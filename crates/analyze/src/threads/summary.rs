@@ -161,6 +161,14 @@ pub struct SectionThreads {
 }
 
 impl SectionThreads {
+    /// Looks at threads other than the steps' own in a futex.
+    pub(crate) fn others_in_futex(&self) -> u64 {
+        let of = |looks: &[StateLooks]| {
+            looks.iter().find(|of| of.state == ThreadState::Futex).map_or(0, |of| of.looks)
+        };
+        of(&self.looks).saturating_sub(of(&self.own_looks))
+    }
+
     /// Looks at the steps' own threads in one state.
     pub(crate) fn own(&self, state: ThreadState) -> u64 {
         self.own_looks.iter().filter(|row| row.state == state).map(|row| row.looks).sum()

@@ -43,6 +43,20 @@ fn two_threads_at_two_addresses_may_be_a_channel() {
 }
 
 #[test]
+fn who_waits_in_one_section_for_another_one_is_not_known_and_not_fine() {
+    // A writer holds what two readers wait for.
+    let of = |name, thread| Section(name, thread, 0, 100, 50, 0);
+    let sections = vec![of("write", 2), of("read", 3), of("read", 4)];
+    let planted = Planted { cpu: 5, sections, ..Planted::default() };
+    let summary = planted.run(|_| {
+        let readers = [3, 4].map(|thread| (thread, ThreadState::Futex, 4_096));
+        [vec![(OWN, ThreadState::Futex, 1), (2, ThreadState::Running, 0)], readers.to_vec()].concat()
+    });
+    let because = unknown(RULE, &summary);
+    assert!(because.ends_with("for whom they wait is not known"), "{because}");
+}
+
+#[test]
 fn idle_threads_outside_of_sections_never_count() {
     let summary = blocked(ThreadState::Futex).run(|round| {
         let own = if round < 16 { ThreadState::Running } else { ThreadState::Futex };
