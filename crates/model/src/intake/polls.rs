@@ -2,11 +2,8 @@
 
 use stepscope_otlp::Value;
 
-use super::value;
+use super::quads::{self, NUMBERS};
 use crate::record::{Interval, MAX_ITEMS};
-
-/// Numbers of an interval.
-const NUMBERS: usize = 4;
 
 /// The intervals of one span. Reused from span to span.
 #[derive(Debug, Default)]
@@ -25,37 +22,23 @@ impl PollsDraft {
     #[cold]
     pub(super) fn read(&mut self, value: Value<'_>) {
         self.clear();
-        let is_read = match value {
-            Value::Array(items) => self.take(items.iter().map(|&item| value::integer(item))),
-            Value::Str(text) => match text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-                Some(items) => self.take(items.split(',').map(|item| item.trim().parse().ok())),
-                None => None,
-            },
-            _ => None,
-        };
+        let is_read = quads::read(value, |quad| self.take(quad)).filter(|()| !self.intervals.is_empty());
         if is_read.is_none() {
             self.intervals.clear();
             self.is_damaged = true;
         }
     }
 
-    fn take(&mut self, mut numbers: impl Iterator<Item = Option<i64>>) -> Option<()> {
-        while let Some(thread) = numbers.next() {
-            let mut quad = [thread?; NUMBERS];
-            for slot in quad.iter_mut().skip(1) {
-                *slot = numbers.next()??;
-            }
-            let [thread, after_ns, length_ns, count] = quad;
-            let number = |number: i64| u64::try_from(number).ok();
-            let start_ns = number(after_ns)?;
-            let end_ns = start_ns.saturating_add(number(length_ns)?);
-            let count = number(count).filter(|&count| count > 0)?;
-            if thread < 0 || self.intervals.len() == MAX_ITEMS {
-                return None;
-            }
-            self.intervals.push(Interval { start_ns, end_ns, thread, count });
+    fn take(&mut self, [thread, after_ns, length_ns, count]: [i64; NUMBERS]) -> Option<()> {
+        let number = |number: i64| u64::try_from(number).ok();
+        let start_ns = number(after_ns)?;
+        let end_ns = start_ns.saturating_add(number(length_ns)?);
+        let count = number(count).filter(|&count| count > 0)?;
+        if thread < 0 || self.intervals.len() == MAX_ITEMS {
+            return None;
         }
-        (!self.intervals.is_empty()).then_some(())
+        self.intervals.push(Interval { start_ns, end_ns, thread, count });
+        Some(())
     }
 
     /// Cuts them to the length of the span and puts them in order. `false` where they were none.

@@ -3,11 +3,8 @@
 use stepscope_core::ThreadState;
 use stepscope_otlp::Value;
 
-use super::value;
+use super::quads::{self, NUMBERS};
 use crate::record::{MAX_SAMPLES, Sample};
-
-/// Numbers of a sample.
-const NUMBERS: usize = 4;
 
 /// The samples of one span. Reused from span to span.
 #[derive(Debug, Default)]
@@ -23,38 +20,23 @@ impl SamplesDraft {
     #[cold]
     pub(super) fn read(&mut self, value: Value<'_>) {
         self.clear();
-        let is_read = match value {
-            Value::Array(items) => self.take(items.iter().map(|&item| value::integer(item))),
-            Value::Str(text) => match text.trim().strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-                Some(items) => self.take(items.split(',').map(|item| item.trim().parse().ok())),
-                None => None,
-            },
-            _ => None,
-        };
-        if is_read.is_none() {
+        if quads::read(value, |quad| self.take(quad)).is_none() {
             self.clear();
         }
     }
 
-    fn take(&mut self, mut numbers: impl Iterator<Item = Option<i64>>) -> Option<()> {
-        while let Some(thread) = numbers.next() {
-            let mut quad = [thread?; NUMBERS];
-            for slot in quad.iter_mut().skip(1) {
-                *slot = numbers.next()??;
-            }
-            let [thread, after_ns, state, address] = quad;
-            if self.0.len() == MAX_SAMPLES {
-                return None;
-            }
-            // A state of a later version is another system call to this one.
-            let state = u8::try_from(state).ok().and_then(ThreadState::from_index);
-            self.0.push(Sample {
-                after_ns: u64::try_from(after_ns).ok()?,
-                thread,
-                state: state.unwrap_or(ThreadState::Other),
-                address: address.cast_unsigned(),
-            });
+    fn take(&mut self, [thread, after_ns, state, address]: [i64; NUMBERS]) -> Option<()> {
+        if self.0.len() == MAX_SAMPLES {
+            return None;
         }
+        // A state of a later version is another system call to this one.
+        let state = u8::try_from(state).ok().and_then(ThreadState::from_index);
+        self.0.push(Sample {
+            after_ns: u64::try_from(after_ns).ok()?,
+            thread,
+            state: state.unwrap_or(ThreadState::Other),
+            address: address.cast_unsigned(),
+        });
         Some(())
     }
 
