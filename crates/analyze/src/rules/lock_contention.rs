@@ -56,7 +56,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     };
     let all = deep.sections.iter().map(contended).fold(0u64, u64::saturating_add).max(1);
     let part = hot.contended as f64 / all as f64;
-    let gain = threads.gain(saved * part)?;
+    let gain = threads.gain(saved * part)?.estimated();
     if gain.direct_share < thresholds.min_share {
         return fine(format!(
             "threads take turns for {} of the step time, by {looks}",

@@ -17,7 +17,7 @@ const ROUNDS: u64 = 50;
 const CPUS: i64 = 4;
 
 /// A section of each deep step: path below the step, thread, where it begins and ends, CPU time and time runnable without
-/// one; all in hundredths of the step.
+/// one; all in hundredths of the step. A path that begins with a slash is outside of all steps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Section(pub &'static str, pub i64, pub u64, pub u64, pub u64, pub u64);
 
@@ -33,6 +33,8 @@ pub(crate) struct Planted {
     pub(crate) sections: Vec<Section>,
     /// Processors that other processes use, in hundredths.
     pub(crate) others: u64,
+    /// And threads of the program without sections.
+    pub(crate) unseen: u64,
     /// Every eighth step is deep.
     pub(crate) has_deep: bool,
     pub(crate) allocations: i64,
@@ -47,6 +49,7 @@ impl Default for Planted {
             runnable: 0,
             sections: Vec::new(),
             others: 0,
+            unseen: 0,
             has_deep: true,
             allocations: 10,
             costs: None,
@@ -112,7 +115,7 @@ impl Planted {
         root.set_figure(Figure::MinorFaults, 0);
         if is_deep {
             let elapsed_ns = (number + 1) * STEP_NS;
-            let process_ns = elapsed_ns * self.cpu / 100;
+            let process_ns = elapsed_ns * (self.cpu + self.unseen) / 100;
             set(&mut root, &[(Figure::StepDeep, 1), (Figure::ProcessCpuNs, process_ns)]);
             set(&mut root, &[(Figure::HostCpuNs, process_ns + elapsed_ns * self.others / 100)]);
             for round in 0..ROUNDS {
@@ -131,8 +134,15 @@ impl Planted {
             };
             let parent = around_it(true).or_else(|| around_it(false)).map_or(1, |of| of.2);
             ids.push((path, thread, span_id));
+            let is_beside = path.starts_with('/');
+            if is_beside && !is_deep {
+                continue;
+            }
             let mut span = span_of(span_id, start_ns + at(from), start_ns + at(to));
-            span.parent = Some(parent);
+            span.parent = (!is_beside).then_some(parent);
+            if is_beside {
+                span.set_figure(Figure::StepDeep, 1);
+            }
             span.name = trace.push_text(name);
             if let Some((_, phase)) = self.phase.filter(|(of, _)| *of == path) {
                 span.phase = PhaseTag::Known(phase);
