@@ -147,11 +147,10 @@ impl<'a> Used<'a> {
 
     fn title(&self) -> String {
         let of = |used: Option<f64>| used.unwrap_or(0.0);
-        match (self.who(), self.section) {
-            (Who::Others, _) => {
-                let share = of(self.others) / self.cpus.unwrap_or(1).max(1) as f64;
-                format!(": other programs take {} of the processors", percent(share.min(1.0)))
-            }
+        let share = of(self.others) / self.cpus.unwrap_or(1).max(1) as f64;
+        let others = format!("other programs take {} of the processors", percent(share.min(1.0)));
+        let who = match (self.who(), self.section) {
+            (Who::Others, _) => return format!(": {others}"),
             (Who::Beside, Some(row)) => {
                 format!(": {:.1} threads compute beside it, most in `{}`", of(self.beside), row.path)
             }
@@ -162,8 +161,9 @@ impl<'a> Used<'a> {
             (Who::Unseen, _) => {
                 format!(": threads of the program without sections use {:.1} processors", of(self.unseen))
             }
-            (Who::NotKnown, _) => String::new(),
-        }
+            (Who::NotKnown, _) => return String::new(),
+        };
+        if of(self.others) >= SOME { format!("{who}; {others}") } else { who }
     }
 
     fn advice(&self) -> String {
