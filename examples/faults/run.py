@@ -34,6 +34,12 @@ EXPECTED = {
     "barrier": (["off_cpu", "low_parallelism"], ["meet"]),
     "disk": (["io_stalls", "off_cpu"], ["put"]),
     "pipe": (["io_stalls", "off_cpu"], ["hand_over"]),
+    "parking-lot": (["lock_contention"], ["mark", "spread"]),
+    "crossbeam": (["off_cpu"], ["gather"]),
+    # Tasks wait and no thread does: one works, and the others have nothing to do.
+    "tokio-lock": (["low_parallelism", "off_cpu"], ["await_all"]),
+    "tokio-channel": (["off_cpu"], ["obtain"]),
+    "tokio-block-on": (["off_cpu"], ["calm"]),
     "compile": (["long_warmup"], []),
     "checkpoint": (["periodic_steps", "slow_calls", "checkpoint_stalls", "slow_section"], ["keep"]),
     "evaluation": (["periodic_steps", "slow_section", "evaluation_stalls"], ["measure"]),

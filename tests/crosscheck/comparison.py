@@ -53,11 +53,16 @@ class Comparison:
         else:
             self.close(where, figure, got, expected, stats.HISTOGRAM_ERROR, Fraction(1, 2))
 
-    def stats(self, where, got, values):
-        """A block of figures of one set of integers."""
+    def step_times(self, where, got, steps):
+        """A block of figures of what steps take."""
+        deep = [step.duration for step in steps if step.is_deep]
+        self.stats(where, got, [step.duration for step in steps if not step.is_deep], deep)
+
+    def stats(self, where, got, values, counted=()):
+        """A block of figures of one set of integers; those `counted` are in the count and the total alone."""
         ordered = sorted(values)
-        self.equal(where, "count", got["count"], len(ordered))
-        self.equal(where, "total", got["total"], sum(ordered))
+        self.equal(where, "count", got["count"], len(ordered) + len(counted))
+        self.equal(where, "total", got["total"], sum(ordered) + sum(counted))
         self.equal(where, "min", got["min"], ordered[0] if ordered else None)
         self.equal(where, "max", got["max"], ordered[-1] if ordered else None)
         mean, std = stats.mean(ordered), stats.std(ordered)

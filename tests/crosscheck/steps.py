@@ -24,6 +24,8 @@ class Step:
         span = root.span
         self.trace, self.id, self.instance, self.thread = span.trace, span.id, span.instance, root.thread
         self.mode = mode_of(root)
+        # One recorded in more detail: counted and in totals, and in no other figure of what steps take.
+        self.is_deep = bool(span.get(names.STEP_DEEP))
         self.epoch, self.number = span.get(names.EPOCH), span.get(names.STEP)
         # What numbering adds to the number where that begins anew.
         self.offset = 0
@@ -151,10 +153,11 @@ def compare_steps(report, run, sums, warm_up, compare):
 def compare_process(row, steady, compare):
     """The steps of a process after warm-up."""
     where = f"steps of {process_of(row['resource']).id}"
-    compare.stats(where, row["steps"], [step.duration for step in steady])
+    compare.step_times(where, row["steps"], steady)
     compare.throughput(where, row["throughput"], steady)
     known, _ = whole(steady)
-    compare.stats(f"{where} without exchange", row["work_time"], [step.without(EXCHANGE) for step in known])
+    ordinary = [step.without(EXCHANGE) for step in known if not step.is_deep]
+    compare.stats(f"{where} without exchange", row["work_time"], ordinary)
     exchanged = [step.phases.get("communication", (0,))[0] for step in known]
     mean = sum(exchanged) // len(exchanged) if exchanged else None
     compare.equal(where, "communication_per_step_ns", row["communication_per_step_ns"], mean)
@@ -174,7 +177,8 @@ def whole(steps):
 
 def compare_mode(mode, steps, split, compare):
     where = f"{mode['mode']} steps"
-    compare.stats(f"all {where}", mode["all"], [step.duration for step in steps])
+    compare.step_times(f"all {where}", mode["all"], steps)
+    compare.equal(where, "deep_steps", mode["deep_steps"], sum(step.is_deep for step in steps))
     numbers = [step.number for step in steps if step.number is not None]
     compare.equal(where, "step_range", mode["step_range"], [min(numbers), max(numbers)] if numbers else None)
     compare.equal(where, "whole_all", mode["whole_all"], whole(steps)[1])
@@ -188,7 +192,7 @@ def compare_mode(mode, steps, split, compare):
     compare.equal(where, "warm-up total_ns", warmup["total_ns"], sum(step.duration for step in warm))
     first = first_steady_number(warm, steady) if mode["numbers"] != "repeated" else None
     compare.equal(where, "warm-up steady_step", warmup["steady_step"], first)
-    compare.stats(f"steady {where}", mode["steady"], [step.duration for step in steady])
+    compare.step_times(f"steady {where}", mode["steady"], steady)
     compare.equal(where, "steady_ns", mode["steady_ns"], sum(step.duration for step in steady))
     known, known_sums = whole(steady)
     compare.equal(where, "whole", mode["whole"], known_sums)
@@ -225,7 +229,7 @@ def compare_slowest(where, listed, steady, compare):
     """The first of them is the slowest after warm-up, and each is as the step was."""
     durations = [step["duration_ns"] for step in listed]
     compare.equal(where, "order of the slowest", durations, sorted(durations, reverse=True))
-    slowest = max((step.duration for step in steady), default=None)
+    slowest = max((step.duration for step in steady if not step.is_deep), default=None)
     compare.equal(where, "the slowest", durations[0] if durations else None, slowest)
     by_trace = {step.trace.hex(): step for step in steady}
     for got in listed:

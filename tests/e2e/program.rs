@@ -27,8 +27,7 @@ pub(crate) fn stepscope(arguments: &[&str]) -> Command {
     command
 }
 
-/// `command` without any setting of the caller's, and without deep steps: reports leave these out of distributions, which the
-/// second implementation of the figures does not.
+/// `command` without any setting of the caller's.
 pub(crate) fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -36,7 +35,6 @@ pub(crate) fn clean(mut command: Command) -> Command {
             command.env_remove(&name);
         }
     }
-    command.env("STEPSCOPE_DEEP_STEPS", "off");
     command
 }
 

@@ -311,8 +311,10 @@ attributes! {
     FINDING_SEVERITY = "stepscope.finding.severity", Double, "", Record, Contract, [];
     /// What to do about the finding.
     FINDING_ADVICE = "stepscope.finding.recommendation", Str, "", Record, Contract, [];
-    /// What acting on the finding can gain at most, as a share of the step time.
+    /// What acting on the finding gains, as a share of the step time.
     FINDING_GAIN = "stepscope.finding.gain.share", Double, "1", Record, Contract, [];
+    /// Whether that is what it gains at most (`upper_bound`) or about (`estimate`).
+    FINDING_GAIN_METHOD = "stepscope.finding.gain.method", Str, "", Record, Contract, [];
     /// Prefix of the figures that led to the finding: `stepscope.finding.evidence.share`. The end of a key is its unit.
     FINDING_EVIDENCE_PREFIX = "stepscope.finding.evidence.", Str, "", Record, Contract, [];
 }

@@ -50,7 +50,7 @@ impl BetweenSteps {
                     *sum = sum.saturating_add(given_ns);
                 }
             }
-            let count = steady.map_or(0, |steps| steps.sums.durations.count());
+            let count = steady.map_or(0, |steps| steps.sums.count());
             let times = own.iter().map(|(key, time)| (key, time.exposed_ns));
             outside.by_instance.push(by_step(times, count));
             outside.sums.merge(&own, customs);

@@ -6,6 +6,7 @@ use stepscope_model::ReadIssue;
 use super::cell::{bytes, code_or, count};
 use super::names::word;
 use super::{Block, Cell, Document, Shown, Tone, cells};
+use crate::config::Bounds;
 use crate::report::units::{count as count_words, things};
 use crate::report::{Dropped, Input, Report, Run};
 use crate::summary::{Limit, RunIdentity};
@@ -37,10 +38,46 @@ fn is_unpacked(report: &Report, file: &str) -> bool {
     report.inputs.iter().any(|input| input.path == file && is_compressed(input))
 }
 
-/// What the JSON report calls a bound that was reached.
-fn name(limit: &Limit) -> String {
-    let value = serde_json::to_value(limit).unwrap_or_default();
-    value.get("limit").and_then(|name| name.as_str()).unwrap_or("unknown").replace('_', " ")
+/// A bound that was reached, what is missing for it, and what to do.
+fn reached(limit: &Limit) -> String {
+    let Bounds { runs, instances, paths, values, custom_phases, threads, loaders, aggregates, .. } =
+        Bounds::default();
+    let (number, what, lacks) = match limit {
+        Limit::PathsCut { depth } => {
+            let lacks = format!(
+                "all are cut to their first {}. Use fewer names.",
+                things((*depth).into(), "name", "names")
+            );
+            return format!("more than {} call paths: {lacks}", count_words(paths as u64));
+        }
+        Limit::RunsLeftOut => (runs, "runs", "the oldest are left out. Read fewer at once."),
+        Limit::InstancesLeftOut => {
+            (instances, "processes", "steps of the others are left out. Read the files of fewer at once.")
+        }
+        Limit::ValuesLeftOut => {
+            (values, "values of your own", "those with the last names are left out. Record fewer.")
+        }
+        Limit::PhasesFolded => (
+            custom_phases,
+            "phases of your own",
+            "those with the last names are counted together. Name fewer.",
+        ),
+        Limit::ThreadsLeftOut => (
+            threads,
+            "threads of a process",
+            "the time of the others between steps and in loaders is left out. Keep threads instead of starting new ones.",
+        ),
+        Limit::BetweenStepsEstimated => {
+            return "more steps than are kept singly: what sections between steps take is estimated.".into();
+        }
+        Limit::LoadersLeftOut => (loaders, "loaders", "those with the last names are left out. Name fewer."),
+        Limit::AggregatesLeftOut => (
+            aggregates,
+            "call paths of a process",
+            "counts and totals of the others are left out. Use fewer names.",
+        ),
+    };
+    format!("more than {} {what}: {lacks}", count_words(number as u64))
 }
 
 pub(super) fn fill(report: &Report, doc: &mut Document) {
@@ -73,7 +110,7 @@ fn tables(report: &Report, doc: &mut Document) {
     issues(report, doc);
     let limits = &report.detailed_metrics.limits;
     doc.table(Shown::HTML, "Bounds of the analysis that were reached", limits)
-        .column(Shown::HTML, "Bound", "", |limit| name(limit).into())
+        .column(Shown::HTML, "~Bound", "", |limit| reached(limit).into())
         .end();
     doc.table(Shown::HTML, "Input", report.inputs.iter().enumerate())
         .at(|(at, _)| format!("inputs/{at}"))
@@ -156,7 +193,7 @@ fn lines(report: &Report, doc: &mut Document) {
     let issues = report.read_issues.len();
     doc.more(Shown::BRIEF, issues, ISSUES, ("issue of the input", "issues of the input"));
     for limit in &report.detailed_metrics.limits {
-        doc.lead(Shown::BRIEF, Tone::Notice, "  limit reached: ", name(limit));
+        doc.lead(Shown::BRIEF, Tone::Notice, "  limit: ", reached(limit));
     }
 }
 

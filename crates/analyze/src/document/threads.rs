@@ -15,6 +15,8 @@ use crate::summary::{
 /// Sections shown: briefly, and on a page.
 const BRIEF: usize = 8;
 const ROWS: usize = 30;
+/// Sections of a drawn step that are named.
+const NAMED: usize = 8;
 /// States of a section that are named.
 const STATES: usize = 2;
 /// Share by which the first and the last third of the steps must differ to be told.
@@ -139,17 +141,25 @@ fn blocked_in(looks: &[StateLooks]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// Sections outside of steps say what they are blocked in, and not for how long.
+fn is_told(row: &SectionThreads) -> bool {
+    row.duration_ns > 0 || !row.looks.is_empty()
+}
+
 fn sections(at: usize, threads: &ModeThreads, doc: &mut Document) {
     const ALL: Shown = Shown::ALL;
     let mut rows: Vec<(usize, &SectionThreads)> =
-        threads.sections.iter().enumerate().filter(|(_, row)| row.duration_ns > 0).collect();
+        threads.sections.iter().enumerate().filter(|(_, row)| is_told(row)).collect();
     rows.sort_by_key(|(_, row)| (std::cmp::Reverse(row.duration_ns), &row.path));
     let (all, most) = (rows.len(), if doc.is(Shown::HTML) { ROWS } else { BRIEF });
-    let part = |row: &SectionThreads, ns: u64| Cell::Raw(percent(ns as f64 / row.duration_ns.max(1) as f64));
+    let time = |row: &SectionThreads| Some(row.duration_ns).filter(|&ns| ns > 0);
+    let part = |row: &SectionThreads, ns: u64| {
+        time(row).map_or(super::cell::UNKNOWN, |all| Cell::Raw(percent(ns as f64 / all as f64)))
+    };
     doc.table(ALL, "What threads did in sections, in deep steps", rows.into_iter().take(most))
         .at(|(n, _)| format!("threads/modes/{at}/sections/{n}"))
         .column(ALL, "In deep steps|Section", "", |(_, row)| path(&row.path))
-        .column(ALL, ">Own time", "duration_ns", |(_, row)| ns(row.duration_ns))
+        .column(ALL, ">Own time", "duration_ns", |(_, row)| ns(time(row)))
         .column(Shown::HTML, "On a CPU", "", |(_, row)| {
             bar(row.cpu_ns as f64 / row.duration_ns.max(1) as f64, STEP)
         })
@@ -170,7 +180,8 @@ fn sections(at: usize, threads: &ModeThreads, doc: &mut Document) {
                 count(looks).at(format!("threads/modes/{at}/looks")),
                 " looks at them in ",
                 count(steps).at(format!("threads/modes/{at}/steps")),
-                if steps == 1 { " deep step." } else { " deep steps." }
+                if steps == 1 { " deep step" } else { " deep steps" },
+                ", which take who is ready to run for running. A futex is a lock, channel or condition variable."
             ],
         );
     }
@@ -201,7 +212,13 @@ fn timeline(threads: &ModeThreads, doc: &mut Document) {
         until_ns = until_ns.max(section.offset_ns.saturating_add(section.duration_ns));
     }
     if !parts.is_empty() {
-        doc.say(Shown::HTML, "Sections of the step's own thread:");
+        let names = step.sections.iter().take(NAMED);
+        let names = names.map(|of| cells![code(&of.name), " ", duration(of.duration_ns)]);
+        let more = if step.sections.len() > NAMED { ", …" } else { "" };
+        doc.say(
+            Shown::HTML,
+            cells!["Sections of the step's own thread, in their order: ", Cell::joined(names, ", "), more],
+        );
         doc.add(Shown::HTML, || bar(parts));
     }
     for (at, line) in step.threads.iter().enumerate() {
@@ -209,11 +226,11 @@ fn timeline(threads: &ModeThreads, doc: &mut Document) {
             Shown::HTML,
             cells![code(&name(line)), if at == 0 { " (the step's)" } else { "" }, ": ", legend(line)],
         );
-        let parts = line
-            .states
-            .iter()
-            .map(|of| (of_state(of.state).into(), of.state.as_str().into(), of.duration_ns));
-        doc.add(Shown::HTML, || bar(parts.collect()));
+        let before = line.states.first().map(|of| of.offset_ns).filter(|&ns| ns > 0);
+        let before = before.map(|ns| ("ground".into(), "(not seen)".into(), ns));
+        let states = line.states.iter();
+        let states = states.map(|of| (of_state(of.state).into(), of.state.as_str().into(), of.duration_ns));
+        doc.add(Shown::HTML, || bar(before.into_iter().chain(states).collect()));
     }
 }
 

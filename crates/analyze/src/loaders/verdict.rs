@@ -87,19 +87,19 @@ pub(crate) fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
     let input = &summary.input;
     if mode.whole.steps == 0 && input.source == FigureSource::Spans {
         return format!(
-            "The steps {}, so it cannot be said what they wait for: {}.",
+            "The steps {}, so it is not known whether they wait for input: {}.",
             coverage::parts_because(&summary.coverage),
             coverage::parts_advice(&summary.coverage)
         );
     }
     if !mode.has_phases() && summary.between_steps.iter().all(|row| row.phase.is_none()) {
-        return "No section names a phase, so it cannot be said what the steps wait for: give sections a phase, or a name \
+        return "No section names a phase, so it is not known whether steps wait for input: give sections a phase, or a name \
                 that implies one, such as `data_wait`."
             .into();
     }
     if input.share.is_some() {
         return format!(
-            "Only {} of the step time is explained, {} is known to be input; the rest has no phase.",
+            "Only {} of the step time has a phase, and {} is known to be input; what the rest is, no section says.",
             percent(1.0 - input.unknown_share()),
             percent(input.share.unwrap_or(0.0))
         );

@@ -9,8 +9,8 @@ mod panel;
 use serde_json::{Value, json};
 
 use super::{Options, Output, RenderError, Renderer};
-use crate::report::Report;
 use crate::report::units::things;
+use crate::report::{FindingRow, Gain, Report};
 use crate::summary::{Gauge, PhaseName, SectionRow, SeriesPoint, StepSeries};
 use frame::{Frame, short};
 use panel::{Draft, bars, stat, table, trend};
@@ -138,6 +138,10 @@ fn about(report: &Report) -> Draft {
     table("Run", "What the analysis says of the run, in a sentence.", frame)
 }
 
+fn gain(row: &FindingRow) -> Option<&Gain> {
+    row.predicted_gain.as_ref()
+}
+
 fn findings(report: &Report) -> Draft {
     let rows = || report.findings.iter().take(ROWS);
     let optional = |text: Option<&String>| text.map_or(Value::Null, |text| short(text).into());
@@ -145,11 +149,8 @@ fn findings(report: &Report) -> Draft {
         .numbers("Severity", "none", rows().map(|row| json!(row.severity)).collect())
         .texts("Finding", rows().map(|row| short(&row.title).into()).collect())
         .texts("What to do", rows().map(|row| short(&row.recommendation).into()).collect())
-        .numbers(
-            "Gain at most",
-            SHARE,
-            rows().map(|row| json!(row.predicted_gain.as_ref().map(|gain| gain.share))).collect(),
-        )
+        .texts("Gain is", rows().map(|row| gain(row).map(|gain| gain.method.as_str()).into()).collect())
+        .numbers("Gain", SHARE, rows().map(|row| json!(gain(row).map(|gain| gain.share))).collect())
         .texts("Section", rows().map(|row| optional(row.section.as_ref())).collect())
         .texts("Phase", rows().map(|row| optional(row.phase.as_ref())).collect())
         .numbers("Rank", "none", rows().map(|row| json!(row.rank)).collect())

@@ -125,6 +125,8 @@ impl Serialize for Evidence {
 pub enum GainMethod {
     /// As if the cause took no time at all: no change can gain more.
     UpperBound,
+    /// As far as the figures go: a change may gain less, or more.
+    Estimate,
 }
 
 impl GainMethod {
@@ -133,6 +135,7 @@ impl GainMethod {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UpperBound => "at most",
+            Self::Estimate => "about",
         }
     }
 }
@@ -241,6 +244,12 @@ impl Gain {
             Some(because) => format!("{because}; {part}"),
             None => format!("{} is the cause itself; {part}", percent(self.direct_share)),
         });
+    }
+
+    /// The same as an estimate, where more than this may be gained.
+    #[must_use]
+    pub fn estimated(self) -> Self {
+        Self { method: GainMethod::Estimate, ..self }
     }
 
     /// The same bound, of another time.

@@ -15,6 +15,8 @@ use crate::summary::{FewSteps, ModeSummary, PhaseName, Summary};
 const NOTABLE: f64 = 10.0;
 /// Severity from which a finding explains most of a step.
 const EXPLAINS: f64 = 50.0;
+/// Share of the time that steps wait below which they hardly do.
+const HARDLY: f64 = 0.05;
 /// Phases named in the sentence of a run that does not wait.
 const PHASES_NAMED: usize = 2;
 /// Share of the time that no phase covers from which it is named, too.
@@ -86,11 +88,12 @@ fn judgement(summary: &Summary, thresholds: &Thresholds, findings: &[FindingRow]
         };
     }
     if input.verdict == InputVerdict::Unknown {
-        let unjudged = unjudged(summary, mode);
         // Losses are why nothing can be said, and stand in that sentence.
         return match worst.filter(|found| found.r#type != FindingType::Recording) {
-            Some(found) => format!("{}; {}", clause(found), lower(&unjudged)),
-            None => unjudged,
+            // What takes most of a step leaves no room for input.
+            Some(found) if found.severity >= EXPLAINS => found.title.clone(),
+            Some(found) => format!("{}; whether steps wait for input is not known.", clause(found)),
+            None => hardly_wait(mode).unwrap_or_else(|| unjudged(summary, mode)),
         };
     }
     match worst {
@@ -102,6 +105,18 @@ fn judgement(summary: &Summary, thresholds: &Thresholds, findings: &[FindingRow]
             format!("Not input bound: {share} of {of} is input{by}{}.", rest(summary, mode))
         }
     }
+}
+
+/// That the steps' thread is hardly ever blocked, where that is so and no phase says what it does.
+fn hardly_wait(mode: &ModeSummary) -> Option<String> {
+    let shares = mode.threads.as_ref().filter(|_| !mode.has_phases())?;
+    let waits = shares.share(shares.blocked_ns?.saturating_add(shares.run_queue_ns?));
+    (waits < HARDLY).then(|| {
+        format!(
+            "Steps hardly wait: their thread is on a CPU for {} of the step time. What it does there no phase says.",
+            percent(shares.share(shares.cpu_ns))
+        )
+    })
 }
 
 /// The title of a finding as the first part of a sentence.

@@ -26,12 +26,13 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let deep = threads.deep("what threads wait for in sections is not known")?;
     // More than one for each processor cannot run, whoever has the others.
     let cpus = summary.threads.processors.cpus.map(|cpus| cpus as f64);
-    let could = free_cpus(summary, deep).or(cpus).unwrap_or(f64::MAX);
+    let could = free_cpus(summary, deep).or(cpus).unwrap_or(1_024.0);
     let (share, saved) = deep.awaited(could, Lock::Is);
     let looks = format!("{} looks at threads in {} deep steps", count(deep.looks), count(deep.steps));
     if saved < thresholds.min_share {
         // Who holds what they wait for may be in another section.
-        let waiting = deep.sections.iter().map(SectionThreads::others_in_futex).fold(0, u64::saturating_add);
+        let waiting = |row: &SectionThreads| row.others_in_futex().saturating_sub(row.contended);
+        let waiting = deep.sections.iter().map(waiting).fold(0, u64::saturating_add);
         if waiting as f64 >= thresholds.min_share * deep.rounds() as f64 {
             return unknown(format!(
                 "other threads wait in sections for a lock, channel or condition variable ({} of {looks}) and none runs in \
@@ -40,7 +41,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             ));
         }
         return fine(format!(
-            "the step waits for threads that wait for each other for {} of its time, by {looks}",
+            "the step waits for threads that wait for each other for {} of its time, and there are processors for {could:.1} of \
+             them, by {looks}",
             percent(share)
         ));
     }
@@ -56,7 +58,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     };
     let all = deep.sections.iter().map(contended).fold(0u64, u64::saturating_add).max(1);
     let part = hot.contended as f64 / all as f64;
-    let gain = threads.gain(saved * part)?;
+    let gain = threads.gain(saved * part)?.estimated();
     if gain.direct_share < thresholds.min_share {
         return fine(format!(
             "threads take turns for {} of the step time, by {looks}",

@@ -36,12 +36,12 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             "{looked_at}; how many processors are free needs the CPU time of all processes at two deep steps"
         ));
     };
-    let (share, saved) = deep.awaited(free, Lock::Else);
-    let running = deep.running_while_awaited();
-    let of_free = format!("{running:.1} threads at work, {free:.1} processors free");
+    let (_, saved) = deep.awaited(free, Lock::Else);
     if saved < thresholds.min_share {
-        return fine(format!("{looked_at}: {of_free}"));
+        return fine(format!("{looked_at}: {}", run(deep.running_while_awaited(f64::MAX).1, free)));
     }
+    // Where more could run than there are processors for, no more are wanted.
+    let (share, running) = deep.running_while_awaited(free);
     // Of equals the first path.
     let most = |of: fn(&SectionThreads) -> u64| {
         let rows = deep.sections.iter().filter(|row| of(row) > 0);
@@ -49,11 +49,12 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     };
     let (waits, works) = (most(|row| row.awaiting), most(|row| row.awaited));
     let work = works.map_or_else(String::new, |row| format!(" in `{}`", row.path));
-    let gain = threads.gain(saved)?;
+    let gain = threads.gain(saved)?.estimated();
     Ok(vec![Finding {
         title: format!(
-            "For {} of the step time the step waits for other threads: {of_free}.",
-            percent(share)
+            "For {} of the step time the step waits for other threads: {}.",
+            percent(share),
+            run(running, free)
         ),
         severity: gain.severity(),
         section: waits.map(|row| row.path.clone()),
@@ -70,4 +71,8 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         predicted_gain: Some(gain),
         ..Finding::default()
     }])
+}
+
+fn run(running: f64, free: f64) -> String {
+    format!("{running:.1} run at a time, and there are processors for {free:.1}")
 }

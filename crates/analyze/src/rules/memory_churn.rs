@@ -3,7 +3,7 @@
 use super::{Config, Judged, RestsOn, Rule, Steps, fine, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
 use crate::report::units::{count, percent};
-use crate::summary::{SectionRow, Summary};
+use crate::summary::{SectionMemory, SectionRow, Summary};
 
 pub(super) const RULE: Rule =
     Rule { rests_on: RestsOn::ReadSteps, ..Rule::new("Memory churn", FindingType::Memory) };
@@ -32,21 +32,33 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let fault_ns = used.minor_faults.unwrap_or(0.0) * cost(measured.fault_cost_ns, thresholds.fault_ns);
     let mean_ns = steps.per_step(steps.mode.steady_ns);
     let share = ((alloc_ns + fault_ns) / mean_ns.max(1) as f64).min(1.0);
-    let number =
-        |value: Option<f64>, what: &str| value.map(|value| format!("{} {what}", count(value.round() as u64)));
+    let number = |value: Option<f64>, what: &str| {
+        let number = value.map(|value| value.round() as u64).filter(|&number| number > 0);
+        number.map(|number| format!("{} {what}", count(number)))
+    };
     let done = [number(used.alloc_count, "allocations"), number(used.minor_faults, "page faults")];
     let done: Vec<String> = done.into_iter().flatten().collect();
+    if done.is_empty() {
+        return fine("steps allocate nothing, and their memory is there");
+    }
     let is_measured = (alloc_ns == 0.0 || measured.alloc_cost_ns.is_some())
         && (fault_ns == 0.0 || measured.fault_cost_ns.is_some());
-    let about = if is_measured { "" } else { "about " };
-    let said = format!("{} a step are {about}{} of its time", done.join(" and "), percent(share));
+    let about = if is_measured { "at least" } else { "about" };
+    let said = format!("{} a step take {about} {} of its time", done.join(" and "), percent(share));
     if share < thresholds.min_share {
-        return fine(said);
+        return fine(format!("{said}; limit {}", percent(thresholds.min_share)));
     }
-    let Some(gain) = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns) else {
+    let Some(mut gain) = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns) else {
         return Err(super::no_duration());
     };
-    let section = if alloc_ns >= fault_ns { most_allocations(summary) } else { most_faults(&steps) };
+    gain = gain.estimated();
+    gain.because = Some("allocating and faulting alone; what is done with cold memory comes on top".into());
+    let allocates = |of: fn(&SectionMemory) -> u64| most_of_its_own(summary, of);
+    // Fresh memory comes with large allocations.
+    let section = match alloc_ns >= fault_ns {
+        true => allocates(|memory| memory.alloc_count),
+        false => most_faults(&steps).or_else(|| allocates(|memory| memory.alloc_bytes)),
+    };
     Ok(vec![Finding {
         title: format!("Memory churn: {said}."),
         severity: gain.severity(),
@@ -71,9 +83,9 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     }])
 }
 
-/// The section of steps with most allocations of its own; of equals the first path.
-fn most_allocations(summary: &Summary) -> Option<&str> {
-    let allocations = |row: &SectionRow| row.memory.map_or(0, |memory| memory.alloc_count);
+/// The section of steps that allocates most of its own; of equals the first path.
+fn most_of_its_own(summary: &Summary, of: impl Fn(&SectionMemory) -> u64) -> Option<&str> {
+    let allocations = |row: &SectionRow| row.memory.as_ref().map_or(0, &of);
     let own = |row: &SectionRow| {
         let is_child = |other: &&SectionRow| {
             let below = other.path.strip_prefix(row.path.as_str());

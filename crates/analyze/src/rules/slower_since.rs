@@ -23,6 +23,9 @@ thresholds! {
     min_steps: u64 = 100;
 }
 
+/// Share of the processors that other programs take more since then, from which it may be their doing.
+const MORE_SHARE: f64 = 0.15;
+
 /// What is said of steps, and of what they take, where the input before them is a part of it.
 const WITH_INPUT: &str = " with the input before them";
 
@@ -88,6 +91,7 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
     let change = lasting.change;
     let delay = RunQueueDelay::of(steps.summary, steps.mode.mode);
     let others = delay.and_then(|delay| lasting.share_of_others(delay));
+    let neighbours = Neighbours::of(steps.summary, change);
     let taken = Taken::of(steps);
     let base = if taken.has_input { TimeBase::StepsAndInput } else { TimeBase::StepTime };
     let gain = Gain::upper_bound(lasting.all_ns / steps.mode.steady.count.max(1), taken.mean_ns);
@@ -95,7 +99,8 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
     let cause = change.cause.as_ref().filter(|cause| cause.explains(thresholds.explained_share));
     // A slower clock makes all steps longer.
     let may_be_clock = lasting.share() < thresholds.machine_share;
-    let of_the_machine = others.is_some() || cause.is_none() && change.cause.is_some() && may_be_clock;
+    let is_unexplained = cause.is_none() && (neighbours.is_some() || change.cause.is_some() && may_be_clock);
+    let of_the_machine = others.is_some() || is_unexplained;
     let phase = cause.and_then(|cause| cause.phase.as_ref()).map(|phase| phase.as_str().to_owned());
     let section = cause.and_then(ChangeCause::section_that_explains);
     let at_least = if lasting.is_least { "at least " } else { "" };
@@ -119,6 +124,8 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
             .with_known("explained_by", phase.clone())
             .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 6)))
             .with_known("taken_by_others_share", others.map(|share| rounded(share, 6)))
+            .with_known("used_by_others_before", neighbours.map(|used| rounded(used.before, 2)))
+            .with_known("used_by_others_since", neighbours.map(|used| rounded(used.since, 2)))
             .with_known("wait_before_ns", wait.map(|wait| wait.before_ns))
             .with_known("wait_after_ns", wait.map(|wait| wait.after_ns))
             .with_known("section_before_ns", section.map(|section| section.before_ns))
@@ -126,9 +133,36 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
         phase,
         recommendation: match others {
             Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
-            None => advice(change, cause, steps.summary),
+            None => {
+                let told = neighbours.filter(|_| cause.is_none()).map_or_else(String::new, Neighbours::words);
+                told + &advice(change, cause, steps.summary)
+            }
         },
         predicted_gain: Some(gain),
         ..Finding::default()
     })
+}
+
+/// Other programs that took more of the processors since a change than before it.
+#[derive(Debug, Clone, Copy)]
+struct Neighbours {
+    /// Processors that they used.
+    before: f64,
+    since: f64,
+}
+
+impl Neighbours {
+    /// Absent where they did not, or it is not known.
+    fn of(summary: &Summary, change: &StepChange) -> Option<Self> {
+        let processors = &summary.threads.processors;
+        let before = processors.others_between(0, change.step.saturating_sub(1))?;
+        let since = processors.others_between(change.step, change.to_step)?;
+        let is_more = since - before >= MORE_SHARE * processors.cpus? as f64;
+        is_more.then_some(Self { before, since })
+    }
+
+    fn words(self) -> String {
+        let Self { before, since } = self;
+        format!("Other programs used {before:.1} processors before and {since:.1} since. ")
+    }
 }

@@ -66,14 +66,17 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         false => ("the median", "the median"),
     };
     if !(has_tail || is_rare) || gain.share < thresholds.min_share {
+        // Only those limits are told that it keeps.
+        let limit =
+            |limit: String, is_kept: bool| if is_kept { format!(" (limit {limit})") } else { String::new() };
         return fine(format!(
-            "p95 is {:.2} times {of} (limit {}), p99 {:.2} (limit {}), {} of the time above {all} (limit {}){}",
+            "p95 is {:.2} times {of}{}, p99 {:.2}{}, {} of the time above {all}{}{}",
             ratio(p95),
-            thresholds.min_p95_ratio,
+            limit(thresholds.min_p95_ratio.to_string(), ratio(p95) < thresholds.min_p95_ratio),
             ratio(p99),
-            thresholds.min_p99_ratio,
+            limit(thresholds.min_p99_ratio.to_string(), ratio(p99) < thresholds.min_p99_ratio),
             percent(gain.share),
-            percent(thresholds.min_share),
+            limit(percent(thresholds.min_share), gain.share < thresholds.min_share),
             if periodic.is_some() { ", periodic steps left out" } else { "" },
         ));
     }

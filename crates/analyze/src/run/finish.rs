@@ -63,7 +63,7 @@ pub(crate) fn instances(
                 ended: acc.tally.has_ended,
                 ended_by: acc.tally.ended_by,
                 traces: acc.tally.traces,
-                steps: steady.map_or_else(Stats::default, |steady| Stats::of(&steady.sums.durations.0)),
+                steps: steady.map_or_else(Stats::default, |steady| steady.sums.stats()),
                 work_time: steady
                     .map_or_else(Stats::default, |steady| Stats::of(&steady.sums.without_exchange.0)),
                 warmup_steps: steady.map_or(0, |steady| steady.warmup_steps),

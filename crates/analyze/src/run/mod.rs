@@ -115,7 +115,7 @@ impl InstanceAcc {
         self.outside.merge(&other.outside, bounds.threads);
         self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);
         self.aggregates.merge(&other.aggregates, bounds.aggregates);
-        self.processors.absorb(&other.processors);
+        self.processors.merge(&other.processors);
         self.account.merge(&other.account, bounds.losses);
     }
 }

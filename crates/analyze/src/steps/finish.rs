@@ -158,11 +158,11 @@ fn summary(
         range = (earliest(range.0, steps.smallest), range.1.max(steps.largest));
     }
     let steady_ns = steady.0.moments().sum.saturating_add(sums.deep.duration_ns);
-    let stats = with_deep(Stats::of(&steady.0), &sums.deep);
+    let stats = Stats::of(&steady.0).with_deep(&sums.deep);
     warmup.usual_ns = stats.p50.unwrap_or(0).saturating_mul(warmup.steps);
     ModeSummary {
         mode,
-        all: with_deep(Stats::of(&all.0), &deep),
+        all: Stats::of(&all.0).with_deep(&deep),
         deep_steps: deep.steps,
         threads: sums.used.shares(),
         use_per_step: sums.used.per_step(),
@@ -194,12 +194,21 @@ fn summary(
     }
 }
 
-/// Deep steps are counted and in the total, and in no other figure.
-fn with_deep(stats: Stats, deep: &DeepSteps) -> Stats {
-    Stats {
-        count: stats.count.saturating_add(deep.steps),
-        total: stats.total.saturating_add(saturate(deep.duration_ns)),
-        ..stats
+impl Stats {
+    /// Deep steps are counted and in the total, and in no other figure.
+    fn with_deep(self, deep: &DeepSteps) -> Self {
+        Self {
+            count: self.count.saturating_add(deep.steps),
+            total: self.total.saturating_add(saturate(deep.duration_ns)),
+            ..self
+        }
+    }
+}
+
+impl StepSums {
+    /// What these steps take.
+    pub(crate) fn stats(&self) -> Stats {
+        Stats::of(&self.durations.0).with_deep(&self.deep)
     }
 }
 

@@ -6,7 +6,7 @@ use stepscope_core::path::join;
 use stepscope_core::{Mode, ThreadState};
 
 use crate::accumulate::saturate::saturate;
-use crate::run::RunAcc;
+use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::summary::SectionRow;
 use crate::threads::DeepThreads;
 use crate::threads::section::{InMode, Looks};
@@ -27,22 +27,42 @@ pub(crate) fn of(run: &RunAcc, rows: &[SectionRow]) -> Threads {
 }
 
 fn processors(run: &RunAcc) -> Processors {
-    let (mut elapsed, mut host, mut own) = (0u128, 0u128, 0u128);
-    for (elapsed_ns, host_ns, own_ns) in run.instances.values().filter_map(|acc| acc.processors.between()) {
-        elapsed += u128::from(elapsed_ns);
-        host += u128::from(host_ns);
-        own += u128::from(own_ns);
-    }
-    let rate = |ns: u128| (elapsed > 0).then(|| ns as f64 / elapsed as f64);
+    let used: Vec<Used<'_>> = run.instances.iter().filter_map(Used::of).collect();
+    let mean = |of: &dyn Fn(&Used<'_>) -> f64| {
+        (!used.is_empty()).then(|| used.iter().map(of).sum::<f64>() / used.len() as f64)
+    };
+    let on_host =
+        |of: &Used<'_>| used.iter().filter(|other| other.host == of.host).map(|other| other.own).sum::<f64>();
+    let longest = run.instances.values().map(|acc| &acc.processors.course).max_by_key(|course| course.len());
+    let mut course: Vec<_> =
+        longest.into_iter().flat_map(|course| course.values()).map(|at| (at.0, at.1)).collect();
+    course.sort_unstable();
     let cpus = run.instances.keys().filter_map(|instance| u64::try_from(instance.0.cpus?).ok());
-    let mean =
+    let cost =
         |gauge: &crate::accumulate::gauge::GaugeAcc| gauge.sum.checked_div(gauge.count.into()).map(saturate);
     Processors {
         cpus: cpus.filter(|&cpus| cpus > 0).max(),
-        own: rate(own),
-        others: rate(host.saturating_sub(own)),
-        alloc_cost_ns: mean(&run.costs.alloc_ns),
-        fault_cost_ns: mean(&run.costs.fault_ns),
+        own: mean(&|of| of.own),
+        other_ranks: mean(&|of| on_host(of) - of.own).filter(|_| used.len() > 1),
+        others: mean(&|of| (of.all - on_host(of)).max(0.0)),
+        alloc_cost_ns: cost(&run.costs.alloc_ns),
+        fault_cost_ns: cost(&run.costs.fault_ns),
+        course,
+    }
+}
+
+/// Processors that were used while a process took its deep steps: by all on its host, and by itself.
+struct Used<'a> {
+    host: &'a str,
+    all: f64,
+    own: f64,
+}
+
+impl<'a> Used<'a> {
+    fn of((key, acc): (&'a Instance, &InstanceAcc)) -> Option<Self> {
+        let (elapsed_ns, host_ns, own_ns) = acc.processors.between()?;
+        let rate = |ns: u64| ns as f64 / elapsed_ns as f64;
+        Some(Self { host: &key.0.host_name, all: rate(host_ns), own: rate(own_ns) })
     }
 }
 
@@ -57,6 +77,7 @@ fn of_mode(mode: Mode, deep: &DeepThreads, sections: Vec<SectionThreads>) -> Mod
         dropped: deep.dropped,
         own_looks: states(&deep.own),
         running_elsewhere: deep.elsewhere as f64 / count.max(1) as f64,
+        running_beside: deep.beside as f64 / count.max(1) as f64,
         timeline: deep.timeline.as_ref().map(Timeline::told),
         rounds,
         sections,

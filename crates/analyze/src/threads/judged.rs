@@ -116,12 +116,22 @@ impl ModeThreads {
         running as f64 / self.rounds().max(1) as f64
     }
 
-    /// Threads that ran in sections of the step in such a round, on average.
-    pub(crate) fn running_while_awaited(&self) -> f64 {
-        let rounds = || self.rounds.iter().filter(|(round, _)| round.own == Own::Awaits);
-        let all: u64 = rounds().map(|(_, times)| times).sum();
+    /// Of the rounds in which the step's own thread waited for others, none of which waited for another, those in which fewer
+    /// than `could` ran: their share of all, and how many ran in them on average.
+    pub(crate) fn running_while_awaited(&self, could: f64) -> (f64, f64) {
+        let is_held = |round: &Round| matches!(round.own, Own::Awaits | Own::Contends);
+        let is_meant =
+            |round: &Round| is_held(round) && round.contended == 0 && f64::from(round.running) < could;
+        let rounds = || self.rounds.iter().filter(|(round, _)| is_meant(round));
+        let times: u64 = rounds().map(|(_, times)| times).sum();
         let running: u64 = rounds().map(|(round, times)| u64::from(round.running) * times).sum();
-        running as f64 / all.max(1) as f64
+        (times as f64 / self.rounds().max(1) as f64, running as f64 / times.max(1) as f64)
+    }
+
+    /// Share of the rounds in which the step's own thread waited for others in its sections.
+    pub(crate) fn waiting_share(&self) -> f64 {
+        let held = self.rounds.iter().filter(|(round, _)| matches!(round.own, Own::Awaits | Own::Contends));
+        held.map(|(_, times)| times).sum::<u64>() as f64 / self.rounds().max(1) as f64
     }
 }
 
@@ -144,7 +154,7 @@ pub(crate) fn locked(deep: &ModeThreads) -> impl Iterator<Item = &SectionThreads
 /// Processors that the steps' threads could use: those that nobody else does. Absent where that is not known.
 pub(crate) fn free_cpus(summary: &Summary, deep: &ModeThreads) -> Option<f64> {
     let of = &summary.threads.processors;
-    let (cpus, others) = (of.cpus? as f64, of.others?);
+    let (cpus, others) = (of.cpus? as f64, of.others? + of.other_ranks.unwrap_or(0.0));
     Some((cpus - others - deep.running_elsewhere).max(1.0))
 }
 

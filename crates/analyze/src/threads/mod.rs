@@ -66,13 +66,15 @@ pub(crate) struct DeepThreads {
     pub(crate) own: Looks,
     /// How often a round was like that.
     pub(crate) rounds: BTreeMap<Round, Times>,
-    /// Looks at threads of the process that ran, and not in a section of the step.
+    /// Looks at threads of the process that ran, and in no section.
     pub(crate) elsewhere: u64,
+    /// Looks at those that ran in sections outside of all steps.
+    pub(crate) beside: u64,
     /// Of the last one.
     pub(crate) timeline: Option<Timeline>,
 }
 
-accumulate!(DeepThreads { sum: steps, duration_ns, looks, dropped, own, elsewhere; merge: rounds; max: timeline; });
+accumulate!(DeepThreads { sum: steps, duration_ns, looks, dropped, own, elsewhere, beside; merge: rounds; max: timeline; });
 
 impl DeepThreads {
     /// Adds everything of `other`. Rounds are bounded by what they count; bytes may say anything.
@@ -82,8 +84,9 @@ impl DeepThreads {
         keep_smallest(&mut self.rounds, 4 * (usize::from(MOST_COUNTED) + 1).pow(2));
     }
 
-    fn add_round(&mut self, round: Round, elsewhere: u64) {
+    fn add_round(&mut self, round: Round, elsewhere: u64, beside: u64) {
         self.rounds.entry(round).or_default().absorb(&Times(1));
         sum(&mut self.elsewhere, &elsewhere);
+        sum(&mut self.beside, &beside);
     }
 }

@@ -69,7 +69,7 @@ impl Threads {
         }
         let Some(mode) = group.mode.map(|mode| mode as usize) else { return };
         if let Some(instance) = &mut target.instance {
-            instance.processors.absorb(&Processors::of(group));
+            instance.processors.merge(&Processors::of(group));
         }
         // As other things that are kept by whole paths.
         if target.run.sections.tree().cut() != UNCUT {
@@ -141,6 +141,7 @@ impl Threads {
             let working = count(&|look| look.works());
             let contended = count(&|look| look.contends(round));
             let elsewhere = count(&|look| look.runs() && look.path.is_none());
+            let beside = count(&|look| look.runs() && look.is_beside);
             let own_look = round.iter().find(|look| look.is_own);
             let own = match own_look {
                 None => Own::Runs,
@@ -152,10 +153,8 @@ impl Threads {
             let few = |count: usize| u8::try_from(count).unwrap_or(u8::MAX).min(MOST_COUNTED);
             let running = working + usize::from(own_look.is_some_and(Look::runs));
             if let Some(deep) = target.run.threads.get_mut(mode) {
-                deep.add_round(
-                    Round { own, running: few(running), contended: few(contended) },
-                    elsewhere as u64,
-                );
+                let round = Round { own, running: few(running), contended: few(contended) };
+                deep.add_round(round, elsewhere as u64, beside as u64);
                 if let Some(slot) = own_look.and_then(|look| deep.own.get_mut(look.state as usize)) {
                     *slot = slot.saturating_add(1);
                 }

@@ -15,6 +15,8 @@ pub(super) struct Look {
     pub(super) address: u64,
     /// The path of the section that it was in; absent where it was in none.
     pub(super) path: Option<u32>,
+    /// Whether that is outside of all steps.
+    pub(super) is_beside: bool,
     /// Whether the thread is the step's own.
     pub(super) is_own: bool,
 }
@@ -45,8 +47,8 @@ pub(super) struct Rounds {
     looks: Vec<Look>,
     /// Where rounds end.
     ends: Vec<usize>,
-    /// Sections that are open, with their threads and ends.
-    open: Vec<(i64, u64, u32)>,
+    /// Sections that are open, with their threads and ends, and whether they are outside of all steps.
+    open: Vec<(i64, u64, u32, bool)>,
 }
 
 impl Rounds {
@@ -74,19 +76,20 @@ impl Rounds {
         for &ThreadSample { time_ns, thread, state, address } in &group.view.trace.samples {
             while let Some(node) = nodes.next_if(|node| node.start_ns <= time_ns) {
                 if let Some(on) = node.thread {
-                    open.push((on, node.end_ns, node.path));
+                    open.push((on, node.end_ns, node.path, node.anchor != group.anchor));
                 }
             }
-            open.retain(|&(_, end_ns, _)| end_ns > time_ns);
+            open.retain(|&(_, end_ns, ..)| end_ns > time_ns);
             let is_own = own == Some(thread);
             // Of what nests the innermost begins last.
-            let inside = open.iter().rev().find(|&&(on, ..)| on == thread).map(|&(.., path)| path);
-            let path = inside.or_else(|| is_own.then_some(group.window.path));
+            let inside = open.iter().rev().find(|&&(on, ..)| on == thread);
+            let is_beside = inside.is_some_and(|&(.., is_beside)| is_beside);
+            let path = inside.map(|&(_, _, path, _)| path).or_else(|| is_own.then_some(group.window.path));
             if looks.get(begun..).is_some_and(|round| round.iter().any(|look| look.thread == thread)) {
                 begun = looks.len();
                 ends.push(begun);
             }
-            looks.push(Look { thread, state, address, path, is_own });
+            looks.push(Look { thread, state, address, path, is_beside, is_own });
         }
         ends.push(looks.len());
     }

@@ -5,6 +5,7 @@ use stepscope_core::{Mode, ThreadState};
 
 use crate::phases::summary::PhaseName;
 use crate::threads::Round;
+use crate::threads::processors::Clock;
 
 /// What the own threads of steps did. The parts add up to the duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -60,19 +61,37 @@ impl Threads {
 
 /// Who used the processors from the first deep step of a process to its last one, as a number of processors; and what is
 /// done often costs.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Processors {
     /// Processors that a process may use.
     pub cpus: Option<u64>,
     /// Used by the process.
     pub own: Option<f64>,
-    /// Used by others.
+    /// Used by other processes of the run on the same host.
+    pub other_ranks: Option<f64>,
+    /// Used by other programs.
     pub others: Option<f64>,
     /// Time of a small allocation and its release, as measured in the process.
     pub alloc_cost_ns: Option<u64>,
     /// Time of a page fault that needs no storage, as measured in the process.
     pub fault_cost_ns: Option<u64>,
+    /// What others had used by the end of a step, by its number: of the process that knows it for most steps.
+    #[serde(skip)]
+    pub(crate) course: Vec<(u64, Clock)>,
+}
+
+impl Processors {
+    /// Used by other programs from one step to another, as far as it is known.
+    pub(crate) fn others_between(&self, from: u64, to: u64) -> Option<f64> {
+        let inside = || self.course.iter().filter(|(step, _)| (from..=to).contains(step));
+        let (first, last) = (inside().next()?.1, inside().next_back()?.1);
+        let (elapsed_ns, host_ns, own_ns) =
+            super::processors::Processors { first: Some(first), last: Some(last), ..Default::default() }
+                .between()?;
+        let ranks = self.other_ranks.unwrap_or(0.0);
+        Some((host_ns.saturating_sub(own_ns) as f64 / elapsed_ns as f64 - ranks).max(0.0))
+    }
 }
 
 /// Looks at threads in one state.
@@ -105,8 +124,11 @@ pub struct ModeThreads {
     pub dropped: u64,
     /// Looks at the steps' own threads, by state; those in none are left out.
     pub own_looks: Vec<StateLooks>,
-    /// How many threads of the process ran in no section of the step, a round of looks, on average.
+    /// How many threads of the process ran in no section, a round of looks, on average.
     pub running_elsewhere: f64,
+    /// The same of those in sections outside of all steps.
+    #[serde(skip)]
+    pub(crate) running_beside: f64,
     /// How often a round of looks was like that.
     #[serde(skip)]
     pub(crate) rounds: Vec<(Round, u64)>,

@@ -1,6 +1,8 @@
 //! The last deep step, thread by thread: what each was seen doing, and the sections of its own thread beside it. To be looked
 //! at; nothing is concluded from it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use stepscope_core::ThreadState;
 
@@ -14,8 +16,11 @@ const THREADS: usize = 16;
 const INTERVALS: usize = 160;
 const SECTIONS: usize = 64;
 
-/// One thread: its id, its name, and from when on it was in which state.
-type Line = (i64, Box<str>, Vec<(u64, u8)>);
+/// One thread: its id, its name, from when on it was in which state, and when it was seen last.
+type Line = (i64, Box<str>, Vec<(u64, u8)>, u64);
+
+/// A thread that was there from the start to the end is not seen for so many times what lies between looks.
+const UNSEEN: u64 = 3;
 
 /// A deep step; the order is that of time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,22 +52,26 @@ impl Timeline {
             view.trace.spans.iter().zip(view.nodes).find_map(on).unwrap_or_default().into()
         };
         let mut threads: Vec<Line> =
-            window.thread.map(|own| (own, name(own), Vec::new())).into_iter().collect();
+            window.thread.map(|own| (own, name(own), Vec::new(), 0)).into_iter().collect();
+        let mut most = BTreeMap::<i64, u64>::new();
+        looks.iter().for_each(|look| *most.entry(look.thread).or_default() += 1);
+        let apart_ns = window.duration_ns() / most.into_values().max().unwrap_or(1) * UNSEEN;
         for (sample, look) in view.trace.samples.iter().zip(looks) {
             let at = threads.iter().position(|&(thread, ..)| thread == look.thread).unwrap_or(threads.len());
             if at == THREADS {
                 continue;
             }
             if at == threads.len() {
-                threads.push((look.thread, name(look.thread), Vec::new()));
+                threads.push((look.thread, name(look.thread), Vec::new(), 0));
             }
-            let Some((_, _, states)) = threads.get_mut(at) else { continue };
-            let state = look.state as u8;
+            let Some((_, _, states, until_ns)) = threads.get_mut(at) else { continue };
+            let (state, after_ns) = (look.state as u8, sample.time_ns.saturating_sub(window.start_ns));
+            *until_ns =
+                if after_ns + apart_ns < window.duration_ns() { after_ns } else { window.duration_ns() };
             if states.len() < INTERVALS && states.last().is_none_or(|&(_, last)| last != state) {
-                // What it did before the first look is taken to be the same.
-                let from_ns =
-                    if states.is_empty() { 0 } else { sample.time_ns.saturating_sub(window.start_ns) };
-                states.push((from_ns, state));
+                // What it did right before the first look is taken to be the same.
+                let is_first = states.is_empty() && after_ns <= apart_ns;
+                states.push((if is_first { 0 } else { after_ns }, state));
             }
         }
         let sections =
@@ -84,13 +93,13 @@ impl Timeline {
     pub(super) fn is_bounded(&self) -> bool {
         self.threads.len() <= THREADS
             && self.sections.len() <= SECTIONS
-            && self.threads.iter().all(|(_, _, states)| states.len() <= INTERVALS)
+            && self.threads.iter().all(|(_, _, states, _)| states.len() <= INTERVALS)
     }
 
     /// As it is shown.
     pub(super) fn told(&self) -> ThreadTimeline {
-        let states = |states: &[(u64, u8)]| {
-            let ends = states.iter().skip(1).map(|&(from, _)| from).chain([self.duration_ns]);
+        let states = |states: &[(u64, u8)], until_ns: u64| {
+            let ends = states.iter().skip(1).map(|&(from, _)| from).chain([until_ns]);
             let timed = states.iter().zip(ends).map(|(&(offset_ns, state), end_ns)| TimedState {
                 state: ThreadState::from_index(state).unwrap_or(ThreadState::Other),
                 offset_ns,
@@ -98,15 +107,15 @@ impl Timeline {
             });
             timed.collect()
         };
-        let seen = self.threads.iter().filter(|(_, _, states)| !states.is_empty());
+        let seen = self.threads.iter().filter(|(_, _, states, _)| !states.is_empty());
         ThreadTimeline {
             step: self.step,
             duration_ns: self.duration_ns,
             threads: seen
-                .map(|(thread, name, of)| ThreadLine {
+                .map(|(thread, name, of, until_ns)| ThreadLine {
                     thread_id: *thread,
                     thread_name: (!name.is_empty()).then(|| name.to_string()),
-                    states: states(of),
+                    states: states(of, *until_ns),
                 })
                 .collect(),
             sections: self

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use stepscope_analyze::Summary;
+use stepscope_analyze::report::Verdict;
 use stepscope_analyze::summary::StateLooks;
 use stepscope_core::{Phase, ThreadState};
 use stepscope_model::{Figure, Resource, ThreadSample, Trace};
@@ -11,9 +12,14 @@ use crate::build::{Build, process, summarise};
 
 /// Steps of 100 ns, every fourth of 1,000 and deep, with a forward pass of half of them.
 fn steps(resource: &Arc<Resource>, has_sections: bool) -> Vec<Trace> {
+    steps_of(resource, has_sections, 1_000)
+}
+
+/// The same with deep ones of another length.
+fn steps_of(resource: &Arc<Resource>, has_sections: bool, deep_ns: u64) -> Vec<Trace> {
     let step = |number: i64| {
         let is_deep = number % 4 == 3;
-        let (start, length) = (number.cast_unsigned() * 2_000, if is_deep { 1_000 } else { 100 });
+        let (start, length) = (number.cast_unsigned() * 20_000, if is_deep { deep_ns } else { 100 });
         let mut build = Build::of(number.cast_unsigned() + 1, resource);
         let root = build.step(number, start, start + length).thread(1);
         if is_deep {
@@ -39,6 +45,44 @@ fn they_are_counted_and_in_no_figure_of_what_steps_take() {
     assert!(deep.clone().all(|point| point.duration_max_ns == 0));
     assert_eq!(deep.count(), 8);
     assert_eq!(summary.coverage.read_steps, 32);
+}
+
+#[test]
+fn a_rank_whose_deep_steps_take_longer_is_no_straggler() {
+    let (mut all, mut other) = (steps_of(&process(0), true, 1_000), steps_of(&process(1), true, 10_000));
+    other.iter_mut().for_each(|trace| trace.id[0] = 1);
+    all.append(&mut other);
+    let summary = summarise(&all);
+    let means: Vec<Option<f64>> = summary.instances.iter().map(|row| row.steps.mean).collect();
+    assert_eq!((means, summary.modes[0].deep_steps), (vec![Some(100.0); 2], 16));
+    let slow_rank = stepscope_analyze::rules::find("slow_rank").unwrap();
+    let said = (slow_rank.check)(&summary, &stepscope_analyze::rules::Config::default());
+    assert_eq!(said, Verdict::fine("2 ranks work 100 ns a step each"));
+}
+
+/// What the processors did, in tenths of the time: this process and all others, until a deep step at that time.
+fn used(rank: i64, host: &str, own: u64, all: u64) -> Vec<Trace> {
+    let process = Arc::new(Resource { host_name: host.into(), cpus: Some(4), ..(*process(rank)).clone() });
+    let step = |number: u64| {
+        let mut build = Build::of(number + 1 + 100 * rank.cast_unsigned(), &process);
+        let root = build.step(number.cast_signed(), number * 1_000, number * 1_000 + 100).thread(1);
+        let root =
+            root.figure(Figure::StepDeep, 1).figure(Figure::HostCpuNs, (number * 100 * all).cast_signed());
+        root.figure(Figure::ProcessCpuNs, (number * 100 * own).cast_signed());
+        build.trace()
+    };
+    (0..32).map(step).collect()
+}
+
+#[test]
+fn processors_that_other_ranks_use_are_not_those_of_other_programs() {
+    let on = |host: &str| {
+        let summary = summarise(&[used(0, "a", 10, 25), used(1, host, 10, 25)].concat());
+        let of = summary.threads.processors;
+        let tenths = |used: Option<f64>| (10.0 * used.unwrap()).round();
+        (tenths(of.own), tenths(of.other_ranks), tenths(of.others))
+    };
+    assert_eq!((on("a"), on("b")), ((10.0, 10.0, 5.0), (10.0, 0.0, 15.0)));
 }
 
 #[test]

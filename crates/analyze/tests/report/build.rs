@@ -4,10 +4,11 @@ use serde_json::json;
 use stepscope_analyze::report::{Reading, Report, build};
 use stepscope_analyze::rules::{Config, RULES};
 use stepscope_analyze::summary::PhaseName;
-use stepscope_core::Phase;
+use stepscope_core::{Phase, ThreadState};
 use stepscope_model::{IssueKind, ReadIssue};
 
 use crate::fixture::{MS, Run, healthy, nothing};
+use crate::planted::{OWN, Planted, lock};
 use crate::text::troubled;
 
 fn report(run: &stepscope_analyze::Summary) -> Report {
@@ -73,6 +74,25 @@ fn what_was_read_of_a_damaged_file_is_doubtful() {
     let expected =
         format!("{sound} Figures may be wrong: a.gz and 1 other file are damaged (see Recording).");
     assert_eq!(verdict(vec![damaged, issue("a.gz", IssueKind::BadCompression, 1)]), expected);
+}
+
+#[test]
+fn without_phases_the_verdict_rests_on_what_was_found() {
+    assert_eq!(
+        report(&lock(|_| 4_096)).summary.verdict,
+        "Lock contention: for 100 % of the step time threads take turns in `step/share/update`, one at a time."
+    );
+    let some = Planted { allocations: 30_000, costs: Some((60, 500)), ..Planted::default() };
+    let running = |_| vec![(OWN, ThreadState::Running, 0)];
+    assert_eq!(
+        report(&some.run(running)).summary.verdict,
+        "Memory churn: 30,000 allocations a step take at least 18 % of its time; whether steps wait for input is not known."
+    );
+    let nothing = Planted { cpu: 99, ..Planted::default() };
+    assert_eq!(
+        report(&nothing.run(running)).summary.verdict,
+        "Steps hardly wait: their thread is on a CPU for 99 % of the step time. What it does there no phase says."
+    );
 }
 
 #[test]

@@ -12,9 +12,9 @@ What `stepscope analyze` looks for: `stepscope explain` lists it, `stepscope exp
 page is `crates/analyze/src/rules/RULE.md`; `cargo xtask docs` gathers them here.
 
 A rule says *found*; or *fine*, with what it looked at and its limit; or *unknown*, and what is missing. A finding has figures, a
-severity, advice, and what the advice can gain at most: as if the cause took no time at all. Severity is the share that the cause
-itself takes, in per cent; it is at most 9 where that may be chance or the machine's doing. Findings are ordered by severity, then
-by that share, then by id.
+severity, advice, and what the advice can gain: at most, as if the cause took no time at all, or about, by an estimate. Severity is
+the share that the cause itself takes, in per cent; it is at most 9 where that may be chance or the machine's doing. Findings are
+ordered by severity, then by that share, then by id.
 
 Rules judge from one step on; what happens over time needs more. Of fewer than 20 steps every share comes with its 95 % interval, by
 the variance of the steps' own shares (Student's t), or where nobody knows that by Hoeffding's bound, ± 55 points of 6 steps.

@@ -11,13 +11,12 @@ use crate::fixture::MS;
 /// The thread of the steps.
 pub(crate) const OWN: i64 = 1;
 const STEP_NS: u64 = 10 * MS;
-const STEPS: u64 = 64;
 /// Rounds of looks at each deep step.
 const ROUNDS: u64 = 50;
 const CPUS: i64 = 4;
 
 /// A section of each deep step: path below the step, thread, where it begins and ends, CPU time and time runnable without
-/// one; all in hundredths of the step.
+/// one; all in hundredths of the step. A path that begins with a slash is outside of all steps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Section(pub &'static str, pub i64, pub u64, pub u64, pub u64, pub u64);
 
@@ -33,6 +32,11 @@ pub(crate) struct Planted {
     pub(crate) sections: Vec<Section>,
     /// Processors that other processes use, in hundredths.
     pub(crate) others: u64,
+    /// The step from which on they use them, and steps take half as long again.
+    pub(crate) others_since: u64,
+    pub(crate) steps: u64,
+    /// And threads of the program without sections.
+    pub(crate) unseen: u64,
     /// Every eighth step is deep.
     pub(crate) has_deep: bool,
     pub(crate) allocations: i64,
@@ -47,6 +51,9 @@ impl Default for Planted {
             runnable: 0,
             sections: Vec::new(),
             others: 0,
+            others_since: 0,
+            steps: 64,
+            unseen: 0,
             has_deep: true,
             allocations: 10,
             costs: None,
@@ -88,7 +95,7 @@ impl Planted {
             run.spans.push(span);
             partial.add(&run);
         }
-        for number in 0..STEPS {
+        for number in 0..self.steps {
             partial.add(&self.step(number, &resource, &looks));
         }
         partial.finish(None)
@@ -96,10 +103,12 @@ impl Planted {
 
     fn step(&self, number: u64, resource: &Arc<Resource>, looks: &impl Fn(u64) -> Round) -> Trace {
         let mut trace = Trace::new(id(number + 1), Arc::clone(resource));
-        let start_ns = 1_000 * MS + number * STEP_NS;
+        let since = if self.others_since > 0 { self.others_since } else { u64::MAX };
+        let until = |number: u64| number * STEP_NS + number.saturating_sub(since) * STEP_NS / 2;
+        let (start_ns, end_ns) = (1_000 * MS + until(number), 1_000 * MS + until(number + 1));
         let at = |hundredths: u64| hundredths * STEP_NS / 100;
         let is_deep = self.has_deep && number % 8 == 7;
-        let mut root = span_of(1, start_ns, start_ns + STEP_NS);
+        let mut root = span_of(1, start_ns, end_ns);
         root.kind = SectionKind::Step;
         root.name = trace.push_text("step");
         let set = |span: &mut Span, figures: &[(Figure, u64)]| {
@@ -111,10 +120,11 @@ impl Planted {
         root.set_figure(Figure::AllocCount, self.allocations);
         root.set_figure(Figure::MinorFaults, 0);
         if is_deep {
-            let elapsed_ns = (number + 1) * STEP_NS;
-            let process_ns = elapsed_ns * self.cpu / 100;
+            let elapsed_ns = until(number + 1);
+            let disturbed_ns = elapsed_ns.saturating_sub(until(self.others_since));
+            let process_ns = elapsed_ns * (self.cpu + self.unseen) / 100;
             set(&mut root, &[(Figure::StepDeep, 1), (Figure::ProcessCpuNs, process_ns)]);
-            set(&mut root, &[(Figure::HostCpuNs, process_ns + elapsed_ns * self.others / 100)]);
+            set(&mut root, &[(Figure::HostCpuNs, process_ns + disturbed_ns * self.others / 100)]);
             for round in 0..ROUNDS {
                 let time_ns = start_ns + round * STEP_NS / ROUNDS;
                 let of = |(thread, state, address)| ThreadSample { time_ns, thread, state, address };
@@ -131,8 +141,15 @@ impl Planted {
             };
             let parent = around_it(true).or_else(|| around_it(false)).map_or(1, |of| of.2);
             ids.push((path, thread, span_id));
+            let is_beside = path.starts_with('/');
+            if is_beside && !is_deep {
+                continue;
+            }
             let mut span = span_of(span_id, start_ns + at(from), start_ns + at(to));
-            span.parent = Some(parent);
+            span.parent = (!is_beside).then_some(parent);
+            if is_beside {
+                span.set_figure(Figure::StepDeep, 1);
+            }
             span.name = trace.push_text(name);
             if let Some((_, phase)) = self.phase.filter(|(of, _)| *of == path) {
                 span.phase = PhaseTag::Known(phase);
@@ -150,11 +167,16 @@ impl Planted {
 
 /// Four threads that take turns in `share/update` on one lock, while the step's own waits for them at `address(thread)`.
 pub(crate) fn lock(address: impl Fn(i64) -> u64) -> Summary {
+    lock_beside(0, address)
+}
+
+/// The same beside other programs.
+pub(crate) fn lock_beside(others: u64, address: impl Fn(i64) -> u64) -> Summary {
     let workers = 2..6;
     let of =
         |thread| [Section("share", thread, 0, 100, 25, 0), Section("share/update", thread, 0, 100, 25, 0)];
     let sections = workers.clone().flat_map(of).collect();
-    let planted = Planted { cpu: 5, sections, ..Planted::default() };
+    let planted = Planted { cpu: 5, sections, others, ..Planted::default() };
     planted.run(|round| {
         let running = 2 + (round / 2 % 4).cast_signed();
         let of = |thread| match thread == running {

@@ -3,6 +3,7 @@
 mod allocations;
 mod barrier;
 mod calls;
+mod crates;
 mod disk;
 mod loaders;
 mod locks;
@@ -62,6 +63,11 @@ faults! {
     "barrier" => barrier::start,
     "disk" => disk::start,
     "pipe" => pipe::start,
+    "parking-lot" => crates::parking_lot,
+    "crossbeam" => crates::crossbeam,
+    "tokio-lock" => crates::tokio_lock,
+    "tokio-channel" => crates::tokio_channel,
+    "tokio-block-on" => crates::tokio_block_on,
     "compile" => calls::compile,
     "checkpoint" => calls::checkpoint,
     "evaluation" => calls::evaluation,

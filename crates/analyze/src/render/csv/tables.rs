@@ -184,7 +184,8 @@ pub(super) const TABLES: &[Table] = &[
     (
         "processors.csv",
         "threads",
-        "cpus=threads.processors.cpus own=threads.processors.own others=threads.processors.others \
+        "cpus=threads.processors.cpus own=threads.processors.own other_ranks=threads.processors.other_ranks \
+         others=threads.processors.others \
          alloc_cost_ns=threads.processors.alloc_cost_ns fault_cost_ns=threads.processors.fault_cost_ns",
     ),
     ("threads.csv", "threads.modes.*", "mode deep_steps=steps duration_ns looks dropped running_elsewhere"),

@@ -25,8 +25,15 @@ pub(super) fn figure(plot: &Plot, out: &mut String) {
 pub(super) fn stack(Stack { parts, whole }: &Stack, out: &mut String) {
     let share = |part: u64| part as f64 / (*whole).max(1) as f64;
     let words = |name: &str, part: u64| format!("{} {}", escape(name), escape(&percent(share(part))));
-    let all: Vec<String> =
-        parts.iter().filter(|part| part.2 > 0).map(|(_, name, part)| words(name, *part)).collect();
+    // Those of one name together.
+    let mut sums: Vec<(&str, u64)> = Vec::new();
+    for (_, name, part) in parts.iter().filter(|part| part.2 > 0) {
+        match sums.iter_mut().find(|(other, _)| other == name) {
+            Some((_, sum)) => *sum = sum.saturating_add(*part),
+            None => sums.push((name, *part)),
+        }
+    }
+    let all: Vec<String> = sums.into_iter().map(|(name, part)| words(name, part)).collect();
     out.push_str(&format!(
         "<svg class=\"stack\" viewBox=\"0 0 1000 40\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">\n",
         all.join(", ")

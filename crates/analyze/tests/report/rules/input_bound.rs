@@ -340,7 +340,7 @@ fn time_without_a_phase_may_be_waiting() {
     let half = |steps| Run::of(steps, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).build();
     assert!(unknown(RULE, &half(100)).ends_with(", and 50 % has no phase: give sections theirs"));
     let report = report::build(&half(100), report::Reading::default(), &Config::default());
-    let said = "Only 50 % of the step time is explained, 0 % is known to be input; the rest has no phase.";
+    let said = "Only 50 % of the step time has a phase, and 0 % is known to be input; what the rest is, no section says.";
     assert_eq!(
         (report.summary.input.verdict, report.summary.verdict.as_str()),
         (InputVerdict::Unknown, said)

@@ -4,7 +4,7 @@ use stepscope_core::ThreadState;
 
 use super::{check, fine, found, unknown};
 use crate::fixture::{MS, Run, healthy};
-use crate::planted::{OWN, Planted, Section, blocked, lock, pool};
+use crate::planted::{OWN, Planted, Section, blocked, lock, lock_beside, pool};
 use stepscope_analyze::report::Verdict;
 
 const RULE: &str = "lock_contention";
@@ -17,6 +17,12 @@ fn threads_that_take_turns_at_one_address_are_found_with_their_section() {
     // One of four runs where all could.
     assert_eq!((finding.section.as_deref(), finding.severity), (Some("step/share/update"), 75.0));
     assert_eq!(finding.evidence.get("threads"), Some(&4.into()));
+}
+
+#[test]
+fn without_processors_for_them_nothing_is_lost_by_turns() {
+    let because = fine(RULE, &lock_beside(300, |_| 4_096));
+    assert!(because.contains("for 100 % of its time, and there are processors for 1.0 of them"), "{because}");
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{ChangeKind, StepChange, StepNumbers, StepSeries};
-use stepscope_core::{Mode, Phase};
+use stepscope_core::{Mode, Phase, ThreadState};
 
 use super::{fine, found, unknown};
 use crate::fixture::{MS, Run, point, queued};
+use crate::planted::{OWN, Planted};
 use crate::schema::change;
 
 const RULE: &str = "slower_since";
@@ -154,6 +155,21 @@ fn what_slows_all_of_a_step_by_little_may_be_the_machines_clock_and_is_not_sever
         assert!(gain > 0.15 && finding.severity == (gain * 100.0).round(), "{gain}: {}", finding.severity);
         assert_eq!(finding.phase, None);
     }
+}
+
+#[test]
+fn what_other_programs_may_have_done_is_told_and_no_fault() {
+    let running = |_| vec![(OWN, ThreadState::Running, 0)];
+    let with = |others| {
+        let planted = Planted { steps: 240, others, others_since: 120, ..Planted::default() };
+        let [finding] = found(RULE, &planted.run(running)).try_into().unwrap();
+        (finding.severity, finding.recommendation)
+    };
+    let (severity, advice) = with(200);
+    assert!(advice.starts_with("Other programs used 0.0 processors before and 2.0 since. "), "{advice}");
+    assert_eq!(severity, 9.0);
+    let (severity, advice) = with(20);
+    assert!(severity > 19.0 && !advice.starts_with("Other programs"), "{severity} {advice}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn record(report: &Report, run: &str, found: &FindingRow, now_ns: u64) -> Value 
         _ => (9, "INFO"),
     };
     let id = format!("{run}/{}/{}", report.run.attempt, found.id);
-    let gain = found.predicted_gain.as_ref().map(|gain| gain.share);
+    let gain = found.predicted_gain.as_ref();
     let mut attributes = vec![
         attribute(attr::FINDING_ID, &id.into()),
         attribute(attr::FINDING_RULE, &found.rule.into()),
@@ -53,7 +53,8 @@ fn record(report: &Report, run: &str, found: &FindingRow, now_ns: u64) -> Value 
         (attr::PATH, found.section.as_deref().map(Value::from)),
         (attr::PHASE, found.phase.as_deref().map(Value::from)),
         (attr::RANK, found.rank.map(Value::from)),
-        (attr::FINDING_GAIN, gain.map(Value::from)),
+        (attr::FINDING_GAIN, gain.map(|gain| gain.share.into())),
+        (attr::FINDING_GAIN_METHOD, gain.map(|gain| json!(gain.method))),
     ];
     attributes.extend(known.iter().filter_map(|(key, value)| Some(attribute(key, value.as_ref()?))));
     for (key, value) in found.evidence.iter() {
