@@ -1,14 +1,16 @@
-//! The Trace Event Format as a document (`{"traceEvents":[…]}`) or as a bare list of events, which may lack its end.
+//! The Trace Event Format as a document (`{"traceEvents":[…]}`) or as a bare list of events, which may lack its end;
+//! several may follow each other. Behind damage the next whole event is looked for.
 
 use super::{Format, LONG_LOOK, LOOK, begins_as};
 use crate::IssueKind;
 use crate::chrome::{Document, Gather, is_event};
-use crate::elements::{Stop, Walk, expect, goes_on, peek, skip};
+use crate::elements::{Stop, Walk, expect, peek, skip};
 use crate::formats::json_document::document_end;
 use crate::input::Input;
 use crate::json_cursor::Cursor;
-use crate::reading::Reading;
-use crate::structure::{JsonScan, blank_prefix};
+use crate::reading::{COPY_AGAIN, Reading, bytes};
+use crate::salvage::{Judged, step_over, whole_object};
+use crate::structure::{JsonScan, Scanned, Strict, blank_prefix};
 
 pub(crate) static FORMAT: Format = Format {
     name: "Chrome trace events",
@@ -20,14 +22,34 @@ pub(crate) static FORMAT: Format = Format {
 
 /// Members of the document around the events, other than these, that are read are at most so large.
 const MAX_MEMBER: usize = LONG_LOOK;
+/// What stands in every event.
+const MARK: &[u8] = b"\"ph\"";
 
 fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
     begins_as(input, judge) || is_cut_off(input)
 }
 
 /// Names of members before the events that no other writer's documents begin with.
-const BEFORE_EVENTS: [&[u8]; 5] =
-    [b"deviceProperties", b"distributedInfo", b"baseTimeNanoseconds", b"displayTimeUnit", b"traceEvents"];
+const BEFORE_EVENTS: [&[u8]; 6] = [
+    b"deviceProperties",
+    b"distributedInfo",
+    b"baseTimeNanoseconds",
+    b"displayTimeUnit",
+    b"traceEvents",
+    b"schemaVersion",
+];
+/// Names of members behind the events, by which the end of the list is known where the brackets are damaged.
+const BEHIND_EVENTS: [&[u8]; 9] = [
+    b"displayTimeUnit",
+    b"baseTimeNanoseconds",
+    b"traceName",
+    b"otherData",
+    b"metadata",
+    b"stackFrames",
+    b"systemTraceEvents",
+    b"distributedInfo",
+    b"schemaVersion",
+];
 
 /// Whether all of an input is the beginning of a document, cut off before its events.
 fn is_cut_off(input: &mut Input<'_>) -> bool {
@@ -67,53 +89,134 @@ fn judge(begin: &[u8]) -> Option<bool> {
 
 fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let (memory_bytes, dir) = reading.intake.state.assembler.room();
-    let mut gather = Gather::new(memory_bytes, dir);
+    while peek(input).is_some() {
+        let mut gather = Gather::new(memory_bytes, dir.clone());
+        document(input, reading, &mut gather);
+        let base_offset = reading.base_offset;
+        reading.intake.chrome(gather, reading.file, base_offset, reading.sink);
+    }
+}
+
+/// Where reading goes on.
+#[derive(Clone, Copy)]
+enum At {
+    List,
+    Document,
+    /// Among the events: what stood before is damaged.
+    Events,
+}
+
+/// Takes one document.
+fn document(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) {
     let is_list = peek(input) == Some(b'[');
-    let walked =
-        if is_list { events(input, reading, &mut gather) } else { document(input, reading, &mut gather) };
-    let (offset, is_told) = (input.offset(), input.damage().is_some());
-    match walked {
-        // A list may be written until its writer dies: its end says nothing.
-        Err(Stop::End) if !is_told && !is_list => reading.issue(IssueKind::Truncated, offset, || {
-            "the document is cut off; everything in it so far was read".into()
-        }),
-        Err(Stop::Damage) => reading.issue(IssueKind::Corrupt, offset, || {
-            "the document is no JSON from here on; everything before was read".into()
-        }),
-        Err(Stop::End | Stop::Done) => {}
-        Ok(()) => {
-            if peek(input).is_some() {
-                reading.issue(IssueKind::Corrupt, input.offset(), || {
-                    "something follows the end of the document; it was not read".into()
-                });
-            } else if gather.is_empty() && !is_told {
-                reading.without_spans();
+    input.fill(LOOK);
+    let mut at = match is_list {
+        true => At::List,
+        false if is_event(input.data()) => At::Events,
+        false => At::Document,
+    };
+    loop {
+        let walked = match at {
+            At::List => expect(input, b'[').and_then(|()| events(input, reading, gather)),
+            At::Document => members(input, reading, gather, true),
+            At::Events => events(input, reading, gather).and_then(|()| rest(input, reading, gather, is_list)),
+        };
+        match walked {
+            Ok(()) | Err(Stop::Done) => return,
+            Err(Stop::End) => {
+                // A list may be written until its writer dies: its end says nothing.
+                if input.damage().is_none() && !is_list {
+                    reading.issue(IssueKind::Truncated, input.offset(), || {
+                        "the document is cut off; everything in it so far was read".into()
+                    });
+                }
+                return;
+            }
+            Err(Stop::Damage) => {
+                if !go_on(input, reading) {
+                    return;
+                }
+                at = At::Events;
             }
         }
     }
-    while input.fill(1) > 0 {
-        input.consume(input.data().len());
-    }
-    let base_offset = reading.base_offset;
-    reading.intake.chrome(gather, reading.file, base_offset, reading.sink);
 }
 
-/// Takes the members of the document.
-fn document(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
-    expect(input, b'{')?;
-    if peek(input) == Some(b'}') {
-        return expect(input, b'}');
+/// Whether a document begins here.
+fn begins_document(data: &[u8]) -> bool {
+    data.first() == Some(&b'{') && BEFORE_EVENTS.contains(&first_key(data.get(1..).unwrap_or_default()))
+}
+
+/// The name of the member that begins here.
+fn first_key(data: &[u8]) -> &[u8] {
+    let key = data.trim_ascii_start().strip_prefix(b"\"").unwrap_or_default();
+    key.iter().take(64).position(|&byte| byte == b'"').and_then(|end| key.get(..end)).unwrap_or_default()
+}
+
+/// Steps over damage; whether this document goes on behind it.
+fn go_on(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
+    let offset = input.offset();
+    let begin = usize::from(input.data().first() == Some(&b'{'));
+    let passed = step_over(input, begin, MARK, |data, is_all| {
+        if data.first() == Some(&b'{') {
+            return if begins_document(data) { Judged::Here } else { whole_object(data, is_all, is_event) };
+        }
+        if data.len() < 256 && !is_all {
+            return Judged::More;
+        }
+        let behind = data.get(1..).unwrap_or_default().trim_ascii_start();
+        let is_end = match behind.first() {
+            Some(b',') => BEHIND_EVENTS.contains(&first_key(behind.get(1..).unwrap_or_default())),
+            Some(b'}') => is_all && behind.get(1..).unwrap_or_default().trim_ascii().is_empty(),
+            _ => false,
+        };
+        if is_end { Judged::Here } else { Judged::No(1) }
+    });
+    if passed.bytes > 0 {
+        let goes_on = if passed.is_found { "reading went on at the next event" } else { "no event follows" };
+        reading.loss(IssueKind::Corrupt, offset, passed.bytes, || {
+            format!("{}; {goes_on}; {COPY_AGAIN}", passed.cost(("event", "events")))
+        });
+    }
+    passed.is_found && !begins_document(input.data())
+}
+
+/// What follows the events: the end of a list, or the other members of a document.
+fn rest(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather, is_list: bool) -> Walk {
+    match peek(input) {
+        Some(b',' | b'}') => members(input, reading, gather, false),
+        _ if is_list => Ok(()),
+        None => Err(Stop::End),
+        Some(_) => Err(Stop::Damage),
+    }
+}
+
+/// Takes the members of the document, all of them or those that follow one.
+fn members(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather, is_begin: bool) -> Walk {
+    if is_begin {
+        expect(input, b'{')?;
     }
     loop {
+        match peek(input) {
+            Some(b'}') => return expect(input, b'}'),
+            Some(b',') => expect(input, b',')?,
+            _ => {}
+        }
+        if peek(input) == Some(b'}') {
+            continue;
+        }
         let name = name(input)?;
         expect(input, b':')?;
         match name.as_slice() {
-            b"traceEvents" if peek(input) == Some(b'[') => events(input, reading, gather)?,
+            b"traceEvents" if peek(input) == Some(b'[') => {
+                input.consume(1);
+                events(input, reading, gather)?;
+            }
             name if Document::wants(name) => member(name, input, gather)?,
             _ => skip(input)?,
         }
-        if !goes_on(input, b'}')? {
-            return Ok(());
+        if !matches!(peek(input), Some(b',' | b'}') | None) {
+            return Err(Stop::Damage);
         }
     }
 }
@@ -154,46 +257,100 @@ fn member(name: &[u8], input: &mut Input<'_>, gather: &mut Gather) -> Walk {
     skip(input)
 }
 
-/// Takes the events of a list.
+/// Takes the events of a list, and its end.
 fn events(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
-    expect(input, b'[')?;
-    if peek(input) == Some(b']') {
-        return expect(input, b']');
-    }
+    let mut walk = Strict::default();
+    // Whether a comma is due.
+    let mut is_behind = false;
     loop {
-        event(input, reading, gather)?;
-        if !goes_on(input, b']')? {
-            return Ok(());
-        }
-        // Writers that append leave a comma at the end.
-        if peek(input) == Some(b']') {
-            return expect(input, b']');
+        let next = peek(input).ok_or(Stop::End)?;
+        let offset = input.offset();
+        match next {
+            b']' => return expect(input, b']'),
+            b',' => {
+                if !is_behind {
+                    reading.issue(IssueKind::Corrupt, offset, || {
+                        "a comma too many; nothing was lost by it".into()
+                    });
+                }
+                input.consume(1);
+                is_behind = false;
+            }
+            b'{' => {
+                if is_behind {
+                    reading.issue(IssueKind::Corrupt, offset, || {
+                        "a comma is missing between events; nothing was lost by it".into()
+                    });
+                }
+                event(input, reading, gather, &mut walk)?;
+                is_behind = true;
+            }
+            b'[' if !is_behind || begins_as(input, judge) => {
+                if !begins_as(input, judge) {
+                    gather.bad_event(offset, 1);
+                    skip(input)?;
+                    is_behind = true;
+                    continue;
+                }
+                reading.issue(IssueKind::Corrupt, offset, || {
+                    "the list of events begins again; nothing was lost by it".into()
+                });
+                input.consume(1);
+                is_behind = false;
+            }
+            _ => {
+                let len = word(input).ok_or(Stop::Damage)?;
+                gather.bad_event(offset, len as u64);
+                input.consume(len);
+                is_behind = true;
+            }
         }
     }
 }
 
-fn event(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
-    let next = peek(input).ok_or(Stop::End)?;
+/// The length of a string or word that stands here instead of an event.
+fn word(input: &mut Input<'_>) -> Option<usize> {
+    input.fill(LOOK);
+    let mut cursor = Cursor::at(input.data(), 0);
+    let end = cursor.value()?.end;
+    let is_word = |&byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let text = input.data().get(..end)?;
+    let is_whole = text.first() == Some(&b'"') && !text.contains(&0) || text.iter().all(is_word);
+    (is_whole && matches!(cursor.peek(), Some(b',' | b']'))).then_some(end)
+}
+
+fn event(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather, walk: &mut Strict) -> Walk {
     let offset = input.offset();
-    if next != b'{' {
-        gather.bad_event(offset);
-        return skip(input);
-    }
     reading.tell_progress();
-    let max = reading.max_message_bytes;
-    let Some(end) = document_end(input, max) else {
-        if input.has_ended() && input.data().len() <= max {
+    walk.reset();
+    let end = loop {
+        match walk.walk(input.data()) {
+            Scanned::End(end) => break end,
+            Scanned::Damage(_) => return Err(Stop::Damage),
+            Scanned::Short => {}
+        }
+        let seen = input.data().len();
+        if seen > reading.max_message_bytes {
+            skip(input)?;
+            reading.too_large(offset, input.offset() - offset);
+            return Ok(());
+        }
+        if input.fill(seen + 1) <= seen {
             if input.damage().is_none() {
-                reading.issue(IssueKind::Truncated, offset, || {
-                    "the last event is cut off; everything before it was read".into()
+                reading.loss(IssueKind::Truncated, offset, seen as u64, || {
+                    let size = bytes(seen as u64);
+                    format!("the last event is cut off: {size} were not read; everything before it was read")
                 });
             }
+            input.consume(seen);
             return Err(Stop::Done);
         }
-        reading.too_large(offset);
-        return skip(input);
     };
-    gather.event(input.data().get(..end).unwrap_or_default(), offset);
+    let event = input.data().get(..end).unwrap_or_default();
+    // Writers that do not know which event is the last one end the list with an empty one.
+    if event.get(1..end - 1).is_some_and(|inner| !inner.trim_ascii().is_empty()) {
+        gather.event(event, offset);
+    }
     input.consume(end);
     Ok(())
 }

@@ -1,0 +1,181 @@
+//! An OTLP message in JSON that is damaged: what is whole behind the damage, resource by resource, and span by span where
+//! whose they are is known.
+
+use crate::IssueKind;
+use crate::elements::{Stop, Walk, expect, is_message, peek, skip, walk};
+use crate::input::Input;
+use crate::json_cursor::Cursor;
+use crate::reading::{COPY_AGAIN, Reading};
+use crate::structure::{JsonScan, Scanned};
+
+use super::{Judged, step_over, whole_object};
+
+/// What stands once in every span.
+const MARK: &[u8] = b"\"startTimeUnixNano\"";
+/// Bytes of an object that are looked at to know what it is.
+const LOOK: usize = 64 << 10;
+/// Ends what surrounds a span.
+const CLOSE: &[u8] = b"]}]}]}";
+
+/// What an object behind the damage is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Resource,
+    Span,
+    Other,
+}
+
+fn kind(object: &[u8]) -> Kind {
+    let (mut ids, mut kind) = (0, Kind::Other);
+    let _ = Cursor::new(object).members(|cursor, key| {
+        match key {
+            b"scopeSpans" | b"scope_spans" | b"instrumentationLibrarySpans" => kind = Kind::Resource,
+            b"traceId" | b"trace_id" | b"spanId" | b"span_id" => ids += 1,
+            _ => {}
+        }
+        if kind == Kind::Resource { None } else { cursor.value().map(drop) }
+    });
+    // Links have both ids, but no times; what they stand in is met first.
+    let has_times = object.windows(MARK.len()).any(|window| window == MARK);
+    if kind == Kind::Other && ids >= 2 && has_times { Kind::Span } else { kind }
+}
+
+/// Whether an object holds the spans of a resource.
+pub(crate) fn is_resource(object: &[u8]) -> bool {
+    kind(object) == Kind::Resource
+}
+
+/// Takes what is whole in the message that begins here and is damaged at `at`, and tells what is not. The input stands at
+/// the next message then, or at its end.
+pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usize) {
+    let offset = input.offset();
+    let text = input.data().get(..at).unwrap_or_default();
+    let mut around = around(text);
+    // It ends early, which is told with what follows.
+    let _ = reading.message(text, offset);
+    input.consume(at);
+    while peek(input).is_some() {
+        let begin = input.offset();
+        let has_around = around.is_some();
+        let passed = step_over(input, 0, MARK, |data, is_all| match data.first() {
+            Some(b'{') if data.len() < LOOK && !is_all => Judged::More,
+            Some(b'{') if is_message(data.get(..LOOK).unwrap_or(data)) => Judged::Here,
+            Some(b'{') => whole_object(data, is_all, |object| match kind(object) {
+                Kind::Resource => true,
+                Kind::Span => has_around,
+                Kind::Other => false,
+            }),
+            _ => Judged::No(1),
+        });
+        // A hole may have held the beginning of another resource: whose the spans behind it are is not known.
+        let is_unknown = passed.has_zeros;
+        if passed.bytes > 0 {
+            let goes_on = match passed.is_found {
+                true if is_unknown => "reading went on at the next resource",
+                true => "reading went on at the next span",
+                false => "no span follows",
+            };
+            reading.loss(IssueKind::Corrupt, begin, passed.bytes, || {
+                format!("{}; {goes_on}; {COPY_AGAIN}", passed.cost(("span", "spans")))
+            });
+        }
+        if is_unknown {
+            around = None;
+        }
+        if run(input, reading, &mut around).is_ok() {
+            return;
+        }
+    }
+}
+
+/// Takes whole objects, one after the other, up to the next message; an error where something else stands.
+fn run(input: &mut Input<'_>, reading: &mut Reading<'_>, around: &mut Option<Vec<u8>>) -> Walk {
+    while let Some(next) = peek(input) {
+        match next {
+            b',' | b'}' => input.consume(1),
+            b']' => {
+                // The list of spans ends.
+                *around = None;
+                input.consume(1);
+            }
+            b'"' => {
+                skip(input)?;
+                expect(input, b':')?;
+                skip(input)?;
+            }
+            b'{' => {
+                input.fill(LOOK);
+                let data = input.data();
+                if is_message(data.get(..LOOK).unwrap_or(data)) {
+                    return Ok(());
+                }
+                object(input, reading, around.as_deref())?;
+            }
+            _ => return Err(Stop::Damage),
+        }
+    }
+    Ok(())
+}
+
+fn object(input: &mut Input<'_>, reading: &mut Reading<'_>, around: Option<&[u8]>) -> Walk {
+    let offset = input.offset();
+    let Scanned::End(end) = walk(input, reading.max_message_bytes) else {
+        return Err(Stop::Damage);
+    };
+    let object = input.data().get(..end).unwrap_or_default();
+    let wrapped = match (kind(object), around) {
+        (Kind::Resource, _) => [b"{\"resourceSpans\":[", object, b"]}"].concat(),
+        (Kind::Span, Some(around)) => [around, object, CLOSE].concat(),
+        (Kind::Span, None) => {
+            reading.loss(IssueKind::Corrupt, offset, end as u64, || {
+                format!("a span is behind damage that hides whose it is, and was left out; {COPY_AGAIN}")
+            });
+            input.consume(end);
+            return Ok(());
+        }
+        (Kind::Other, _) => {
+            input.consume(end);
+            return Ok(());
+        }
+    };
+    if let Err(bad) = reading.message(&wrapped, offset) {
+        reading.bad_message(bad, offset, wrapped.len());
+    }
+    input.consume(end);
+    Ok(())
+}
+
+/// What surrounds the span in which `text`, a message, ends: its resource and scope, without other spans.
+fn around(text: &[u8]) -> Option<Vec<u8>> {
+    let opened = opened(text);
+    // An envelope around the message says nothing.
+    let opened = match opened.as_slice() {
+        [(b'{', _), rest @ ..] if rest.first().is_some_and(|(byte, _)| *byte == b'{') => rest,
+        all => all,
+    };
+    let mut around = Vec::new();
+    let mut last = 0;
+    for pair in opened.get(..6)?.chunks_exact(2) {
+        let [(b'{', from), (b'[', to)] = pair else { return None };
+        around.extend_from_slice(text.get(*from..=*to)?);
+        last = *to;
+    }
+    let name = text.get(..last)?.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+    name.ends_with(b"\"spans\"").then_some(around)
+}
+
+/// The brackets that are open at the end of `text`, and where they stand.
+fn opened(text: &[u8]) -> Vec<(u8, usize)> {
+    let mut opened = Vec::new();
+    let mut scan = JsonScan::default();
+    for (at, byte) in text.iter().enumerate() {
+        let is_text = scan.is_in_string();
+        let _ = scan.feed(std::slice::from_ref(byte));
+        match byte {
+            b'{' | b'[' if !is_text => opened.push((*byte, at)),
+            b'}' | b']' if !is_text => drop(opened.pop()),
+            _ => {}
+        }
+    }
+    opened
+}
