@@ -14,6 +14,8 @@ use crate::structure::{JsonScan, Scanned, Strict, blank_prefix};
 
 /// Bytes of an object that are looked at to know what it is.
 pub(crate) const LOOK: usize = 64 << 10;
+/// The name that tells a message comes first in it.
+const FIRST_LOOK: usize = 256;
 /// What stands once in every span of Jaeger.
 pub(crate) const MARK: &[u8] = b"\"operationName\"";
 /// Names of members that are longer are not known ones.
@@ -36,6 +38,11 @@ pub(crate) type Walk = Result<(), Stop>;
 /// Whether `bytes`, an object or the beginning of one, is an OTLP message.
 pub(crate) fn is_message(bytes: &[u8]) -> bool {
     detect(bytes).is_some_and(|found| found.encoding == Encoding::Json && found.signal.is_some())
+}
+
+/// Whether a message begins here, as far as its first bytes tell; for places that are many.
+pub(crate) fn begins_message(bytes: &[u8]) -> bool {
+    is_message(bytes.get(..FIRST_LOOK).unwrap_or(bytes))
 }
 
 /// Reads documents to the end of the input.
@@ -81,7 +88,7 @@ fn step_over_damage(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let begin = usize::from(input.data().first() == Some(&b'{'));
     let passed = step_over(input, begin, MARK, |data, is_all| match data.first() {
         Some(b'{') if data.len() < LOOK && !is_all => Judged::More,
-        Some(b'{') if jaeger::begins_trace(data) || is_message(data) => Judged::Here,
+        Some(b'{') if jaeger::begins_trace(data) || begins_message(data) => Judged::Here,
         Some(b'{') => whole_object(data, is_all, jaeger::is_span),
         _ => Judged::No(1),
     });

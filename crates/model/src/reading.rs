@@ -307,7 +307,7 @@ fn find_item(data: &[u8]) -> Option<(&'static Format, usize)> {
         if jaeger::begins_trace(look) {
             return Some((&formats::jaeger::FORMAT, at));
         }
-        if elements::is_message(look) {
+        if elements::begins_message(look) {
             return Some((&formats::json_document::FORMAT, at));
         }
         let mut len = look.len();

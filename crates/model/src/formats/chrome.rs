@@ -22,6 +22,8 @@ pub(crate) static FORMAT: Format = Format {
 
 /// Members of the document around the events, other than these, that are read are at most so large.
 const MAX_MEMBER: usize = LONG_LOOK;
+/// An event of which a part is missing is at most so large.
+const MAX_MENDED: usize = 16 << 10;
 /// What stands in every event.
 const MARK: &[u8] = b"\"ph\"";
 
@@ -130,10 +132,11 @@ fn document(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gathe
                         "the document is cut off; everything in it so far was read".into()
                     });
                 }
+                input.consume(input.data().len());
                 return;
             }
             Err(Stop::Damage) => {
-                if !go_on(input, reading) {
+                if !(is_mended(input, reading, gather) || go_on(input, reading)) {
                     return;
                 }
                 at = At::Events;
@@ -151,6 +154,38 @@ fn begins_document(data: &[u8]) -> bool {
 fn first_key(data: &[u8]) -> &[u8] {
     let key = data.trim_ascii_start().strip_prefix(b"\"").unwrap_or_default();
     key.iter().take(64).position(|&byte| byte == b'"').and_then(|end| key.get(..end)).unwrap_or_default()
+}
+
+/// Takes the event that begins in a hole of zeros here, where all that a slice needs stands behind them: only slices have
+/// durations.
+fn is_mended(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> bool {
+    input.fill(LOOK);
+    let data = input.data();
+    let Scanned::Damage(at) = Strict::default().walk(data) else { return false };
+    let zeros = data.get(at..).unwrap_or_default().iter().take_while(|byte| **byte == 0).count();
+    let Some(behind) = data.get(at + zeros..).filter(|_| zeros > 0) else { return false };
+    // The rest of a name or value, up to the first whole member.
+    let Some(rest) = behind.iter().position(|byte| b",{}[]".contains(byte)) else { return false };
+    let members = behind.get(rest..).unwrap_or_default();
+    let mended = [b"{\"ph\":\"X\"", members.get(..MAX_MENDED).unwrap_or(members)].concat();
+    let Scanned::End(end) = Strict::default().walk(&mended) else { return false };
+    let event = mended.get(..end).unwrap_or_default();
+    let mut needed: Vec<&[u8]> = vec![b"name", b"ts", b"dur", b"pid"];
+    let _ = Cursor::new(event).members(|cursor, key| {
+        needed.retain(|name| *name != key);
+        cursor.value().map(drop)
+    });
+    if !needed.is_empty() {
+        return false;
+    }
+    let (offset, lost) = (input.offset(), at + zeros + rest);
+    gather.event(event, offset + lost as u64);
+    input.consume(lost + end - b"{\"ph\":\"X\"".len());
+    reading.loss(IssueKind::Corrupt, offset, lost as u64, || {
+        let size = bytes(lost as u64);
+        format!("{size}, zeros among them, could not be read: at least 1 event; reading went on behind them; {COPY_AGAIN}")
+    });
+    true
 }
 
 /// Steps over damage; whether this document goes on behind it.

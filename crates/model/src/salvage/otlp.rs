@@ -2,7 +2,7 @@
 //! whose they are is known.
 
 use crate::IssueKind;
-use crate::elements::{Stop, Walk, expect, is_message, peek, skip, walk};
+use crate::elements::{Stop, Walk, begins_message, expect, peek, skip, walk};
 use crate::input::Input;
 use crate::json_cursor::Cursor;
 use crate::reading::{COPY_AGAIN, Reading};
@@ -59,7 +59,7 @@ pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usiz
         let has_around = around.is_some();
         let passed = step_over(input, 0, MARK, |data, is_all| match data.first() {
             Some(b'{') if data.len() < LOOK && !is_all => Judged::More,
-            Some(b'{') if is_message(data.get(..LOOK).unwrap_or(data)) => Judged::Here,
+            Some(b'{') if begins_message(data) => Judged::Here,
             Some(b'{') => whole_object(data, is_all, |object| match kind(object) {
                 Kind::Resource => true,
                 Kind::Span => has_around,
@@ -106,7 +106,7 @@ fn run(input: &mut Input<'_>, reading: &mut Reading<'_>, around: &mut Option<Vec
             b'{' => {
                 input.fill(LOOK);
                 let data = input.data();
-                if is_message(data.get(..LOOK).unwrap_or(data)) {
+                if begins_message(data) {
                     return Ok(());
                 }
                 object(input, reading, around.as_deref())?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::IssueKind;
-use crate::elements::{LOOK, MARK, is_message};
+use crate::elements::{LOOK, MARK, begins_message};
 use crate::input::Input;
 use crate::jaeger::{begins_trace, is_span};
 use crate::json_cursor::Cursor;
@@ -105,7 +105,7 @@ fn behind(input: &mut Input<'_>, begin: usize, max: usize, parts: &mut Parts) ->
         let data = input.data();
         let here = data.get(at..).unwrap_or_default();
         let look = here.get(..LOOK).unwrap_or(here);
-        if begins_trace(look) || is_message(look) {
+        if begins_trace(look) || begins_message(look) {
             return at;
         }
         let is_exhausted = effort > EFFORT.saturating_add((at - begin).saturating_mul(EFFORT_PER_BYTE));
