@@ -65,13 +65,16 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         let Err(stop) = walked else { continue };
         is_behind = true;
         match stop {
-            Stop::End if input.damage().is_none() => {
-                reading.issue(IssueKind::Truncated, input.offset(), || {
-                    "the document is cut off; everything in it so far was read".into()
-                });
+            Stop::End => {
+                if input.damage().is_none() {
+                    reading.issue(IssueKind::Truncated, input.offset(), || {
+                        "the document is cut off; everything in it so far was read".into()
+                    });
+                }
+                input.consume(input.data().len());
             }
             Stop::Damage => step_over_damage(input, reading),
-            Stop::End | Stop::Done => {}
+            Stop::Done => {}
         }
     }
 }
