@@ -202,8 +202,11 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
             let whole = input.data().get(..at).unwrap_or_default();
             match reading.message(whole.get(PREFIX..).unwrap_or_default(), offset) {
                 _ if offset == 0 => reading.fragment(Place::Head, 0, whole),
-                // What is missing of it is not there; what is there may have been read.
-                Ok(()) => reading.issue(IssueKind::Corrupt, offset, damaged_length),
+                // What is there of it may have been read.
+                Ok(()) => reading.loss(IssueKind::Corrupt, offset, (end - at) as u64, || {
+                    let size = bytes((end - at) as u64);
+                    format!("the last {size} of a record are missing; reading went on at the next record; {COPY_AGAIN}")
+                }),
                 Err(bad) => reading.bad_message(bad, offset, at),
             }
             input.consume(at);
@@ -298,10 +301,6 @@ fn skip_large(input: &mut Input<'_>, reading: &mut Reading<'_>, search: &mut Sea
             return true;
         }
     }
-}
-
-fn damaged_length() -> String {
-    format!("the length of a record is damaged; reading went on at the next record; {COPY_AGAIN}")
 }
 
 fn damaged(lost: u64) -> String {

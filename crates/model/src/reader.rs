@@ -272,7 +272,8 @@ impl Reader {
                 "the file is cut off inside its first record; nothing of it could be read".into()
             });
         } else if torn.is_none() && is_whole {
-            issues.add(file, IssueKind::UnknownFormat, offset, 1, || {
+            let lost = fragment.bytes.len() as u64;
+            issues.add_lost(file, IssueKind::UnknownFormat, offset, (1, lost), || {
                 unknown_format(fragment.bytes.get(..4 << 10).unwrap_or(&fragment.bytes))
             });
         } else {

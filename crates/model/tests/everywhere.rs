@@ -144,10 +144,11 @@ fn otlp_lines() {
 #[test]
 fn otlp_document() {
     // Two resources, over several lines.
-    let text = |seed| {
-        otlp::json(&GenMessage { spans: run(0, 60, 1_000, seed).remove(0).spans, ..messages().remove(0) })
+    let text = |rank| {
+        let spans = run(rank, 60, 1_000, 7).remove(0).spans;
+        otlp::json(&GenMessage { resource: resource(rank), scope: SCOPE_NAME.into(), spans })
     };
-    let [mut one, mut two] = [7, 8].map(|seed| serde_json::from_str::<Json>(&text(seed)).unwrap());
+    let [mut one, mut two] = [0, 1].map(|rank| serde_json::from_str::<Json>(&text(rank)).unwrap());
     one["resourceSpans"].as_array_mut().unwrap().append(two["resourceSpans"].as_array_mut().unwrap());
     let bytes = serde_json::to_vec_pretty(&one).unwrap();
     File { bytes, by_name: false, is_packed: false, is_sound: are_lines }.damage("OTLP JSON document");

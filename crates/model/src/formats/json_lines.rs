@@ -107,6 +107,11 @@ fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unrea
     let (mut at, mut damaged, mut is_joined) = (0, 0, false);
     loop {
         at += blank_prefix(line.get(at..).unwrap_or_default());
+        // Lines of a list whose beginning is missing.
+        if is_joined && matches!(line.get(at), Some(b',' | b']')) {
+            at += 1;
+            continue;
+        }
         let rest = line.get(at..).unwrap_or_default();
         let place = offset + at as u64;
         if rest.is_empty() {

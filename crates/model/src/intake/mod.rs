@@ -260,8 +260,9 @@ impl Intake {
                 self.left_out(error.stats(), file, offset);
                 let kind = if error.is_truncated() { IssueKind::Truncated } else { IssueKind::Corrupt };
                 let read_bytes = error.offset();
-                // Text ends there: see `json_text`.
-                let is_hole = error.is_truncated() && bytes.get(read_bytes) == Some(&0);
+                // Text is read up to the first zero: see `json_text`.
+                let around = bytes.get(read_bytes.saturating_sub(1)..).unwrap_or_default();
+                let is_hole = bytes.first() == Some(&b'{') && around.iter().take(2).any(|&byte| byte == 0);
                 let reason = match is_hole {
                     true => format!("zeros stand at byte {read_bytes} of the record"),
                     false => format!("{error} of the record"),
@@ -339,7 +340,7 @@ impl Intake {
     }
 }
 
-/// The bytes up to the first zero, which is none of JSON: a hole that begins in a text and ends in another would be taken
+/// The bytes up to the first zero, with it, which is none of JSON: a hole that begins in a text and ends in another would be taken
 /// for one long text, and what it swallowed would be missed by nobody.
 fn json_text(bytes: &[u8]) -> &[u8] {
     let (chunks, rest) = bytes.as_chunks::<64>();
@@ -351,7 +352,7 @@ fn json_text(bytes: &[u8]) -> &[u8] {
     }
     let from = whole.unwrap_or(chunks.len() * 64);
     let zero = bytes.iter().skip(from).position(|&byte| byte == 0).map_or(bytes.len(), |at| from + at);
-    bytes.get(..zero).unwrap_or(bytes)
+    bytes.get(..=zero).unwrap_or(bytes)
 }
 
 fn decode(
