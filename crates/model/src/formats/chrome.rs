@@ -170,7 +170,7 @@ fn is_mended(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gath
     let mended = [b"{\"ph\":\"X\"", members.get(..MAX_MENDED).unwrap_or(members)].concat();
     let Scanned::End(end) = Strict::default().walk(&mended) else { return false };
     let event = mended.get(..end).unwrap_or_default();
-    let mut needed: Vec<&[u8]> = vec![b"name", b"ts", b"dur", b"pid"];
+    let mut needed = vec![&b"name"[..], b"ts", b"dur", b"pid"];
     let _ = Cursor::new(event).members(|cursor, key| {
         needed.retain(|name| *name != key);
         cursor.value().map(drop)
