@@ -16,6 +16,17 @@ use crate::structure::{JsonScan, Scanned, Strict, blank_prefix};
 pub(crate) const LOOK: usize = 64 << 10;
 /// The name that tells a message comes first in it.
 const FIRST_LOOK: usize = 256;
+/// Such names, and those of what is around messages.
+const BEGINNINGS: [&[u8]; 8] = [
+    b"\"resourceSpans\"",
+    b"\"resource_spans\"",
+    b"\"resourceMetrics\"",
+    b"\"resource_metrics\"",
+    b"\"batches\"",
+    b"\"trace\"",
+    b"\"result\"",
+    b"\"data\"",
+];
 /// What stands once in every span of Jaeger.
 pub(crate) const MARK: &[u8] = b"\"operationName\"";
 /// Names of members that are longer are not known ones.
@@ -42,7 +53,10 @@ pub(crate) fn is_message(bytes: &[u8]) -> bool {
 
 /// Whether a message begins here, as far as its first bytes tell; for places that are many.
 pub(crate) fn begins_message(bytes: &[u8]) -> bool {
-    is_message(bytes.get(..FIRST_LOOK).unwrap_or(bytes))
+    let Some([b'{', rest @ ..]) = bytes.get(..FIRST_LOOK.min(bytes.len())) else { return false };
+    let name = rest.trim_ascii_start();
+    BEGINNINGS.iter().any(|begin| name.starts_with(begin))
+        && is_message(bytes.get(..FIRST_LOOK).unwrap_or(bytes))
 }
 
 /// Reads documents to the end of the input.

@@ -268,7 +268,7 @@ fn otlp_lines_in_gzip() {
 
 #[test]
 fn jaeger() {
-    let lines = otlp::lines(&messages());
+    let lines = otlp::lines(&run(0, 60, 20, 7));
     let mut bytes = Vec::new();
     let mut converter = Converter::new(Target::Jaeger, &ReadOptions::default(), &mut bytes);
     let mut reader = Reader::new(ReadOptions::default());
@@ -290,7 +290,7 @@ fn jaeger_trace() {
     let spans: Vec<Json> = (0..300).map(span).collect();
     let trace =
         json!({"traceID": "1f", "spans": spans, "processes": {"p1": {"serviceName": "train", "tags": []}}});
-    let bytes = serde_json::to_vec_pretty(&json!({"data": [trace]})).unwrap();
+    let bytes = serde_json::to_vec(&json!({"data": [trace]})).unwrap();
     File { bytes, by_name: false, is_packed: false, is_sound: is_json }.damage("Jaeger JSON, one trace");
 }
 

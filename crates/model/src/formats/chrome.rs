@@ -8,8 +8,8 @@ use crate::elements::{Stop, Walk, expect, peek, skip};
 use crate::formats::json_document::document_end;
 use crate::input::Input;
 use crate::json_cursor::Cursor;
-use crate::reading::{COPY_AGAIN, Reading, bytes};
-use crate::salvage::{Judged, step_over, whole_object};
+use crate::reading::{Reading, bytes};
+use crate::salvage::events;
 use crate::structure::{JsonScan, Scanned, Strict, blank_prefix};
 
 pub(crate) static FORMAT: Format = Format {
@@ -22,37 +22,14 @@ pub(crate) static FORMAT: Format = Format {
 
 /// Members of the document around the events, other than these, that are read are at most so large.
 const MAX_MEMBER: usize = LONG_LOOK;
-/// An event of which a part is missing is at most so large.
-const MAX_MENDED: usize = 16 << 10;
-/// What stands in every event.
-const MARK: &[u8] = b"\"ph\"";
 
 fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
     begins_as(input, judge) || is_cut_off(input)
 }
 
 /// Names of members before the events that no other writer's documents begin with.
-const BEFORE_EVENTS: [&[u8]; 6] = [
-    b"deviceProperties",
-    b"distributedInfo",
-    b"baseTimeNanoseconds",
-    b"displayTimeUnit",
-    b"traceEvents",
-    b"schemaVersion",
-];
-/// Names of members behind the events, by which the end of the list is known where the brackets are damaged.
-const BEHIND_EVENTS: [&[u8]; 9] = [
-    b"displayTimeUnit",
-    b"baseTimeNanoseconds",
-    b"traceName",
-    b"otherData",
-    b"metadata",
-    b"stackFrames",
-    b"systemTraceEvents",
-    b"distributedInfo",
-    b"schemaVersion",
-];
-
+const BEFORE_EVENTS: [&[u8]; 5] =
+    [b"deviceProperties", b"distributedInfo", b"baseTimeNanoseconds", b"displayTimeUnit", b"traceEvents"];
 /// Whether all of an input is the beginning of a document, cut off before its events.
 fn is_cut_off(input: &mut Input<'_>) -> bool {
     let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
@@ -119,9 +96,9 @@ fn document(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gathe
     };
     loop {
         let walked = match at {
-            At::List => expect(input, b'[').and_then(|()| events(input, reading, gather)),
+            At::List => expect(input, b'[').and_then(|()| list(input, reading, gather)),
             At::Document => members(input, reading, gather, true),
-            At::Events => events(input, reading, gather).and_then(|()| rest(input, reading, gather, is_list)),
+            At::Events => list(input, reading, gather).and_then(|()| rest(input, reading, gather, is_list)),
         };
         match walked {
             Ok(()) | Err(Stop::Done) => return,
@@ -136,84 +113,13 @@ fn document(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gathe
                 return;
             }
             Err(Stop::Damage) => {
-                if !(is_mended(input, reading, gather) || go_on(input, reading)) {
+                if !events::go_on(input, reading, gather) {
                     return;
                 }
                 at = At::Events;
             }
         }
     }
-}
-
-/// Whether a document begins here.
-fn begins_document(data: &[u8]) -> bool {
-    data.first() == Some(&b'{') && BEFORE_EVENTS.contains(&first_key(data.get(1..).unwrap_or_default()))
-}
-
-/// The name of the member that begins here.
-fn first_key(data: &[u8]) -> &[u8] {
-    let key = data.trim_ascii_start().strip_prefix(b"\"").unwrap_or_default();
-    key.iter().take(64).position(|&byte| byte == b'"').and_then(|end| key.get(..end)).unwrap_or_default()
-}
-
-/// Takes the event that begins in a hole of zeros here, where all that a slice needs stands behind them: only slices have
-/// durations.
-fn is_mended(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> bool {
-    input.fill(LOOK);
-    let data = input.data();
-    let Scanned::Damage(at) = Strict::default().walk(data) else { return false };
-    let zeros = data.get(at..).unwrap_or_default().iter().take_while(|byte| **byte == 0).count();
-    let Some(behind) = data.get(at + zeros..).filter(|_| zeros > 0) else { return false };
-    // The rest of a name or value, up to the first whole member.
-    let Some(rest) = behind.iter().position(|byte| b",{}[]".contains(byte)) else { return false };
-    let members = behind.get(rest..).unwrap_or_default();
-    let mended = [b"{\"ph\":\"X\"", members.get(..MAX_MENDED).unwrap_or(members)].concat();
-    let Scanned::End(end) = Strict::default().walk(&mended) else { return false };
-    let event = mended.get(..end).unwrap_or_default();
-    let mut needed = vec![&b"name"[..], b"ts", b"dur", b"pid"];
-    let _ = Cursor::new(event).members(|cursor, key| {
-        needed.retain(|name| *name != key);
-        cursor.value().map(drop)
-    });
-    if !needed.is_empty() {
-        return false;
-    }
-    let (offset, lost) = (input.offset(), at + zeros + rest);
-    gather.event(event, offset + lost as u64);
-    input.consume(lost + end - b"{\"ph\":\"X\"".len());
-    reading.loss(IssueKind::Corrupt, offset, lost as u64, || {
-        let size = bytes(lost as u64);
-        format!("{size}, zeros among them, could not be read: at least 1 event; reading went on behind them; {COPY_AGAIN}")
-    });
-    true
-}
-
-/// Steps over damage; whether this document goes on behind it.
-fn go_on(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
-    let offset = input.offset();
-    let begin = usize::from(input.data().first() == Some(&b'{'));
-    let passed = step_over(input, begin, MARK, |data, is_all| {
-        if data.first() == Some(&b'{') {
-            return if begins_document(data) { Judged::Here } else { whole_object(data, is_all, is_event) };
-        }
-        if data.len() < 256 && !is_all {
-            return Judged::More;
-        }
-        let behind = data.get(1..).unwrap_or_default().trim_ascii_start();
-        let is_end = match behind.first() {
-            Some(b',') => BEHIND_EVENTS.contains(&first_key(behind.get(1..).unwrap_or_default())),
-            Some(b'}') => is_all && behind.get(1..).unwrap_or_default().trim_ascii().is_empty(),
-            _ => false,
-        };
-        if is_end { Judged::Here } else { Judged::No(1) }
-    });
-    if passed.bytes > 0 {
-        let goes_on = if passed.is_found { "reading went on at the next event" } else { "no event follows" };
-        reading.loss(IssueKind::Corrupt, offset, passed.bytes, || {
-            format!("{}; {goes_on}; {COPY_AGAIN}", passed.cost(("event", "events")))
-        });
-    }
-    passed.is_found && !begins_document(input.data())
 }
 
 /// What follows the events: the end of a list, or the other members of a document.
@@ -245,7 +151,7 @@ fn members(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather
         match name.as_slice() {
             b"traceEvents" if peek(input) == Some(b'[') => {
                 input.consume(1);
-                events(input, reading, gather)?;
+                list(input, reading, gather)?;
             }
             name if Document::wants(name) => member(name, input, gather)?,
             _ => skip(input)?,
@@ -293,7 +199,7 @@ fn member(name: &[u8], input: &mut Input<'_>, gather: &mut Gather) -> Walk {
 }
 
 /// Takes the events of a list, and its end.
-fn events(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
+fn list(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
     let mut walk = Strict::default();
     // Whether a comma is due.
     let mut is_behind = false;

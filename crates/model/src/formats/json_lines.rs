@@ -4,6 +4,7 @@ use stepscope_otlp::{Encoding, detect};
 
 use super::{Format, LOOK};
 use crate::IssueKind;
+use crate::elements::begins_message;
 use crate::fragments::Place;
 use crate::input::{Input, newlines_at_start, position_of_newline};
 use crate::reading::{COPY_AGAIN, Reading, bytes};
@@ -15,16 +16,6 @@ pub(crate) static FORMAT: Format = Format {
     sniff,
     read,
 };
-
-/// How messages begin, for finding one behind the torn rest of another on the same line.
-const BEGINNINGS: [&[u8]; 6] = [
-    b"\"resourceSpans\"",
-    b"\"resourceMetrics\"",
-    b"\"resource_spans\"",
-    b"\"resource_metrics\"",
-    b"\"batches\"",
-    b"\"trace\"",
-];
 
 /// Damaged messages on one line behind which the next one is looked for; writers that are killed leave two.
 const MAX_ON_A_LINE: usize = 16;
@@ -162,11 +153,7 @@ fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unrea
 
 /// Where the next message on the same line may begin.
 fn next_beginning(line: &[u8]) -> Option<usize> {
-    (1..line.len()).find(|&at| {
-        let Some([b'{', rest @ ..]) = line.get(at..) else { return false };
-        let name = rest.trim_ascii_start();
-        BEGINNINGS.iter().any(|begin| name.starts_with(begin))
-    })
+    (1..line.len()).find(|&at| line.get(at..).is_some_and(begins_message))
 }
 
 /// What follows the last newline: whole messages, and a torn one.

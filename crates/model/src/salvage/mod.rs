@@ -1,6 +1,7 @@
 //! The way on behind damage in JSON: a walk over bytes that are none to the next place where something whole begins.
 //! What counts as whole is the formats' business.
 
+pub(crate) mod events;
 pub(crate) mod otlp;
 pub(crate) mod traces;
 
