@@ -5,7 +5,7 @@ use crate::IssueKind;
 use crate::elements::{Stop, Walk, begins_message, expect, peek, skip, walk};
 use crate::input::Input;
 use crate::json_cursor::Cursor;
-use crate::reading::{COPY_AGAIN, Reading};
+use crate::reading::{COPY_AGAIN, Reading, bytes};
 use crate::structure::{JsonScan, Scanned};
 
 use super::{Judged, step_over, whole_object};
@@ -14,13 +14,14 @@ use super::{Judged, step_over, whole_object};
 const MARK: &[u8] = b"\"startTimeUnixNano\"";
 /// Bytes of an object that are looked at to know what it is.
 const LOOK: usize = 64 << 10;
-/// Ends what surrounds a span.
-const CLOSE: &[u8] = b"]}]}]}";
+/// The same in the spelling of protobuf.
+const OTHER_MARK: &[u8] = b"\"start_time_unix_nano\"";
 
 /// What an object behind the damage is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Resource,
+    Scope,
     Span,
     Other,
 }
@@ -30,14 +31,29 @@ fn kind(object: &[u8]) -> Kind {
     let _ = Cursor::new(object).members(|cursor, key| {
         match key {
             b"scopeSpans" | b"scope_spans" | b"instrumentationLibrarySpans" => kind = Kind::Resource,
+            b"spans" if cursor.peek() == Some(b'[') => kind = Kind::Scope,
             b"traceId" | b"trace_id" | b"spanId" | b"span_id" => ids += 1,
             _ => {}
         }
-        if kind == Kind::Resource { None } else { cursor.value().map(drop) }
+        if kind == Kind::Other { cursor.value().map(drop) } else { None }
     });
     // Links have both ids, but no times; what they stand in is met first.
-    let has_times = object.windows(MARK.len()).any(|window| window == MARK);
-    if kind == Kind::Other && ids >= 2 && has_times { Kind::Span } else { kind }
+    if kind == Kind::Other && ids >= 2 && has_times(object) { Kind::Span } else { kind }
+}
+
+/// Whether a span, or something of one, is among bytes.
+fn has_times(bytes: &[u8]) -> bool {
+    let has = |mark: &[u8]| bytes.windows(mark.len()).any(|window| window == mark);
+    has(MARK) || has(OTHER_MARK)
+}
+
+/// What surrounds the spans at hand, as far as it is known: a message without other spans, up to where they stand.
+#[derive(Debug, Default)]
+struct Around {
+    /// Up to the scopes of the resource.
+    resource: Option<Vec<u8>>,
+    /// Up to the spans of the scope.
+    scope: Option<Vec<u8>>,
 }
 
 /// Whether an object holds the spans of a resource.
@@ -56,13 +72,14 @@ pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usiz
     input.consume(at);
     while peek(input).is_some() {
         let begin = input.offset();
-        let has_around = around.is_some();
+        let (has_resource, has_scope) = (around.resource.is_some(), around.scope.is_some());
         let passed = step_over(input, 0, MARK, |data, is_all| match data.first() {
             Some(b'{') if data.len() < LOOK && !is_all => Judged::More,
             Some(b'{') if begins_message(data) => Judged::Here,
             Some(b'{') => whole_object(data, is_all, |object| match kind(object) {
                 Kind::Resource => true,
-                Kind::Span => has_around,
+                Kind::Scope => has_resource,
+                Kind::Span => has_scope,
                 Kind::Other => false,
             }),
             _ => Judged::No(1),
@@ -80,7 +97,7 @@ pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usiz
             });
         }
         if is_unknown {
-            around = None;
+            around = Around::default();
         }
         if run(input, reading, &mut around).is_ok() {
             return;
@@ -89,13 +106,15 @@ pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usiz
 }
 
 /// Takes whole objects, one after the other, up to the next message; an error where something else stands.
-fn run(input: &mut Input<'_>, reading: &mut Reading<'_>, around: &mut Option<Vec<u8>>) -> Walk {
+fn run(input: &mut Input<'_>, reading: &mut Reading<'_>, around: &mut Around) -> Walk {
     while let Some(next) = peek(input) {
         match next {
             b',' | b'}' => input.consume(1),
             b']' => {
-                // The list of spans ends.
-                *around = None;
+                // The list of spans ends, or that of scopes.
+                if around.scope.take().is_none() {
+                    around.resource = None;
+                }
                 input.consume(1);
             }
             b'"' => {
@@ -109,7 +128,7 @@ fn run(input: &mut Input<'_>, reading: &mut Reading<'_>, around: &mut Option<Vec
                 if begins_message(data) {
                     return Ok(());
                 }
-                object(input, reading, around.as_deref())?;
+                object(input, reading, around)?;
             }
             _ => return Err(Stop::Damage),
         }
@@ -117,7 +136,7 @@ fn run(input: &mut Input<'_>, reading: &mut Reading<'_>, around: &mut Option<Vec
     Ok(())
 }
 
-fn object(input: &mut Input<'_>, reading: &mut Reading<'_>, around: Option<&[u8]>) -> Walk {
+fn object(input: &mut Input<'_>, reading: &mut Reading<'_>, around: &Around) -> Walk {
     let offset = input.offset();
     let Scanned::End(end) = walk(input, reading.max_message_bytes) else {
         return Err(Stop::Damage);
@@ -125,15 +144,15 @@ fn object(input: &mut Input<'_>, reading: &mut Reading<'_>, around: Option<&[u8]
     let object = input.data().get(..end).unwrap_or_default();
     let wrapped = match (kind(object), around) {
         (Kind::Resource, _) => [b"{\"resourceSpans\":[", object, b"]}"].concat(),
-        (Kind::Span, Some(around)) => [around, object, CLOSE].concat(),
-        (Kind::Span, None) => {
-            reading.loss(IssueKind::Corrupt, offset, end as u64, || {
-                format!("a span is behind damage that hides whose it is, and was left out; {COPY_AGAIN}")
-            });
-            input.consume(end);
-            return Ok(());
-        }
-        (Kind::Other, _) => {
+        (Kind::Scope, Around { resource: Some(resource), .. }) => [resource, object, b"]}]}"].concat(),
+        (Kind::Span, Around { scope: Some(scope), .. }) => [scope, object, b"]}]}]}"].concat(),
+        _ => {
+            if has_times(object) {
+                reading.loss(IssueKind::Corrupt, offset, end as u64, || {
+                    let size = bytes(end as u64);
+                    format!("{size} with spans are behind damage that hides whose they are, and were left out; {COPY_AGAIN}")
+                });
+            }
             input.consume(end);
             return Ok(());
         }
@@ -145,23 +164,29 @@ fn object(input: &mut Input<'_>, reading: &mut Reading<'_>, around: Option<&[u8]
     Ok(())
 }
 
-/// What surrounds the span in which `text`, a message, ends: its resource and scope, without other spans.
-fn around(text: &[u8]) -> Option<Vec<u8>> {
+/// What surrounds the place at which `text`, a message, ends.
+fn around(text: &[u8]) -> Around {
     let opened = opened(text);
     // An envelope around the message says nothing.
     let opened = match opened.as_slice() {
         [(b'{', _), rest @ ..] if rest.first().is_some_and(|(byte, _)| *byte == b'{') => rest,
         all => all,
     };
-    let mut around = Vec::new();
-    let mut last = 0;
-    for pair in opened.get(..6)?.chunks_exact(2) {
-        let [(b'{', from), (b'[', to)] = pair else { return None };
-        around.extend_from_slice(text.get(*from..=*to)?);
-        last = *to;
+    let up_to = |pairs: usize, names: &[&[u8]]| {
+        let mut around = Vec::new();
+        let mut last = 0;
+        for pair in opened.get(..2 * pairs)?.chunks_exact(2) {
+            let [(b'{', from), (b'[', to)] = pair else { return None };
+            around.extend_from_slice(text.get(*from..=*to)?);
+            last = *to;
+        }
+        let name = text.get(..last)?.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+        names.iter().any(|known| name.ends_with(known)).then_some(around)
+    };
+    Around {
+        resource: up_to(2, &[b"\"scopeSpans\"", b"\"scope_spans\"", b"\"instrumentationLibrarySpans\""]),
+        scope: up_to(3, &[b"\"spans\""]),
     }
-    let name = text.get(..last)?.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
-    name.ends_with(b"\"spans\"").then_some(around)
 }
 
 /// The brackets that are open at the end of `text`, and where they stand.
