@@ -121,8 +121,11 @@ impl Document {
     /// What makes ids of this file's spans differ from those of other files, and not from its own copy's.
     pub(super) fn seed(&self) -> u64 {
         let rank = self.rank.map_or(i64::MIN, |rank| rank);
-        // Where a file says when its clock began, or whose it is, what is missing from a copy makes no other trace of it.
-        let times = if self.base_ns == 0 && self.rank.is_none() { self.times } else { 0 };
-        hash_parts(&[b"trace event", &self.base_ns.to_le_bytes(), &rank.to_le_bytes(), &times.to_le_bytes()])
+        let (base, rank) = (self.base_ns.to_le_bytes(), rank.to_le_bytes());
+        if self.base_ns != 0 || self.rank.is_some() || self.is_kineto {
+            // It says when its clock began, or whose it is: a copy that lacks something is no other file.
+            return hash_parts(&[b"trace event", &base, &rank]);
+        }
+        hash_parts(&[b"trace event", &base, &rank, &self.times.to_le_bytes()])
     }
 }
