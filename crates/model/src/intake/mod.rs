@@ -343,14 +343,14 @@ impl Intake {
 /// The bytes up to the first zero, with it, which is none of JSON: a hole that begins in a text and ends in another would be taken
 /// for one long text, and what it swallowed would be missed by nobody.
 fn json_text(bytes: &[u8]) -> &[u8] {
-    let (chunks, rest) = bytes.as_chunks::<64>();
+    let (chunks, rest) = bytes.as_chunks::<256>();
     // Without an early exit the compiler compares many bytes at once.
-    let has_zero = |chunk: &[u8; 64]| chunk.iter().fold(false, |found, &byte| found | (byte == 0));
-    let whole = chunks.iter().position(has_zero).map(|at| at * 64);
+    let has_zero = |chunk: &[u8; 256]| chunk.iter().fold(u8::MAX, |least, &byte| least.min(byte)) == 0;
+    let whole = chunks.iter().position(has_zero).map(|at| at * 256);
     if whole.is_none() && !rest.contains(&0) {
         return bytes;
     }
-    let from = whole.unwrap_or(chunks.len() * 64);
+    let from = whole.unwrap_or(chunks.len() * 256);
     let zero = bytes.iter().skip(from).position(|&byte| byte == 0).map_or(bytes.len(), |at| from + at);
     bytes.get(..=zero).unwrap_or(bytes)
 }
