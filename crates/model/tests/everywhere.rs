@@ -294,19 +294,23 @@ fn jaeger() {
 }
 
 /// One trace of Jaeger, as its UI hands it out: the processes come last.
+fn trace(count: u64) -> Vec<u8> {
+    let span = |number: u64| {
+        let parent = json!([{"refType": "CHILD_OF", "traceID": "1f", "spanID": "1"}]);
+        json!({"traceID": "1f", "spanID": format!("{:x}", number + 1), "operationName": format!("op{}", number % 7),
+            "references": if number == 0 { json!([]) } else { parent }, "startTime": 1_700_000_000_000_000_u64 + number * 10,
+            "duration": 9, "tags": [{"key": "n", "type": "int64", "value": number}], "logs": [], "processID": "p1",
+            "warnings": null})
+    };
+    let spans: Vec<Json> = (0..count).map(span).collect();
+    let processes = json!({"p1": {"serviceName": "train", "tags": []}});
+    serde_json::to_vec(&json!({"data": [{"traceID": "1f", "spans": spans, "processes": processes}]})).unwrap()
+}
+
 #[test]
 fn jaeger_trace() {
-    let span = |number: u64| {
-        json!({"traceID": "1f", "spanID": format!("{:x}", number + 1), "operationName": format!("op{}", number % 7),
-            "references": if number == 0 { json!([]) } else { json!([{"refType": "CHILD_OF", "traceID": "1f", "spanID": "1"}]) },
-            "startTime": 1_700_000_000_000_000_u64 + number * 10, "duration": 9, "tags": [{"key": "n", "type": "int64", "value": number}],
-            "logs": [], "processID": "p1", "warnings": null})
-    };
-    let spans: Vec<Json> = (0..300).map(span).collect();
-    let trace =
-        json!({"traceID": "1f", "spans": spans, "processes": {"p1": {"serviceName": "train", "tags": []}}});
-    let bytes = serde_json::to_vec(&json!({"data": [trace]})).unwrap();
-    File { bytes, by_name: false, is_packed: false, is_sound: is_json }.damage("Jaeger JSON, one trace");
+    File { bytes: trace(300), by_name: false, is_packed: false, is_sound: is_json }
+        .damage("Jaeger JSON, one trace");
 }
 
 fn events(count: u64) -> Vec<Json> {
@@ -317,13 +321,17 @@ fn events(count: u64) -> Vec<Json> {
     (0..count).map(event).collect()
 }
 
+/// As PyTorch's profiler writes it, its members by name.
+fn profile(count: u64) -> Vec<u8> {
+    let document = json!({"schemaVersion": 1, "deviceProperties": [{"id": 0}], "distributedInfo": {"rank": 0, "world_size": 1},
+        "displayTimeUnit": "ms", "baseTimeNanoseconds": 1_700_000_000_000_000_000_u64, "traceEvents": events(count),
+        "traceName": "t.json"});
+    serde_json::to_vec_pretty(&document).unwrap()
+}
+
 #[test]
 fn kineto() {
-    let document = json!({"schemaVersion": 1, "deviceProperties": [{"id": 0}], "distributedInfo": {"rank": 0, "world_size": 1},
-        "displayTimeUnit": "ms", "baseTimeNanoseconds": 1_700_000_000_000_000_000_u64, "traceEvents": events(400), "traceName": "t.json"});
-    // Members stay in their order in none of `serde_json`'s maps: this is the order of names.
-    let bytes = serde_json::to_vec_pretty(&document).unwrap();
-    File { bytes, by_name: true, is_packed: false, is_sound: is_json }.damage("Kineto");
+    File { bytes: profile(400), by_name: true, is_packed: false, is_sound: is_json }.damage("Kineto");
 }
 
 /// A list may lack its end; a comma may stand there.
@@ -338,4 +346,48 @@ fn chrome_list() {
     let events: Vec<String> = events(500).iter().map(Json::to_string).collect();
     let bytes = format!("[{}]\n", events.join(",\n")).into_bytes();
     File { bytes, by_name: true, is_packed: false, is_sound: is_list }.damage("Chrome list of events");
+}
+
+#[test]
+fn several_damages_at_once_end_and_are_told() {
+    let messages = run(0, 6, 5, 9);
+    let list: Vec<String> = events(30).iter().map(Json::to_string).collect();
+    let file = |bytes, by_name, is_sound| File { bytes, by_name, is_packed: false, is_sound };
+    let files = [
+        file(otlp::lines(&messages), false, are_lines),
+        file(otlp::pretty(&messages[0]).into_bytes(), false, are_lines),
+        file(
+            format!("[{}]", messages.iter().map(otlp::json).collect::<Vec<_>>().join(",")).into_bytes(),
+            false,
+            is_json,
+        ),
+        file(trace(30), false, is_json),
+        file(profile(30), true, is_json),
+        file(format!("[{}]", list.join(",\n")).into_bytes(), true, is_list),
+    ];
+    let mut random = Random(11);
+    for (number, file) in files.iter().enumerate() {
+        let (all, _) = file.read(&file.bytes);
+        for _ in 0..400 {
+            let mut bytes = file.bytes.clone();
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len() as u64) as usize;
+                let end = (at + 1 + random.below(300) as usize).min(bytes.len());
+                match random.below(5) {
+                    0 => bytes[at..end].fill(0),
+                    1 => drop(bytes.drain(at..end)),
+                    2 => drop(bytes.splice(at..at, b"{}[],:\"\\0n"[random.below(10) as usize..].to_vec())),
+                    3 => drop(bytes.splice(at..at, file.bytes.clone())),
+                    _ => bytes[at] = b"{}[],:\"\\0n"[random.below(10) as usize],
+                }
+            }
+            let (found, outcome) = file.read(&bytes);
+            let is_silent = outcome.issues.is_empty() && !all.is_subset(&found);
+            assert!(
+                !is_silent || (file.is_sound)(&bytes),
+                "file {number}: {}",
+                String::from_utf8_lossy(&bytes)
+            );
+        }
+    }
 }
