@@ -169,10 +169,9 @@ fn last_line(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         reading.at_line(offset, len as u64);
         let end = match Strict::default().walk(line) {
             Scanned::End(end) => end,
+            Scanned::Damage(_) if detect(line).is_some() => len,
             // Cut off, or of another kind altogether.
-            _ if detect(line).is_none() => len + 1,
-            Scanned::Short => len + 1,
-            Scanned::Damage(_) => len,
+            Scanned::Damage(_) | Scanned::Short => len + 1,
         };
         let message = line.get(..end).unwrap_or_default();
         if message.is_empty() || detect(message).is_none() || take(message, offset, reading).is_err() {

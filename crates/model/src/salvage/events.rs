@@ -65,7 +65,7 @@ fn is_mended(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gath
     // The rest of a name or value, up to the first whole member.
     let Some(rest) = behind.iter().position(|byte| b",{}[]".contains(byte)) else { return false };
     let members = behind.get(rest..).unwrap_or_default();
-    let mended = [b"{\"ph\":\"X\"", members.get(..MAX_MENDED).unwrap_or(members)].concat();
+    let mended = [&b"{\"ph\":\"X\""[..], members.get(..MAX_MENDED).unwrap_or(members)].concat();
     let Scanned::End(end) = Strict::default().walk(&mended) else { return false };
     let event = mended.get(..end).unwrap_or_default();
     let mut needed = vec![&b"name"[..], b"ts", b"dur", b"pid"];

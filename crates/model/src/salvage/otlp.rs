@@ -143,9 +143,11 @@ fn object(input: &mut Input<'_>, reading: &mut Reading<'_>, around: &Around) -> 
     };
     let object = input.data().get(..end).unwrap_or_default();
     let wrapped = match (kind(object), around) {
-        (Kind::Resource, _) => [b"{\"resourceSpans\":[", object, b"]}"].concat(),
-        (Kind::Scope, Around { resource: Some(resource), .. }) => [resource, object, b"]}]}"].concat(),
-        (Kind::Span, Around { scope: Some(scope), .. }) => [scope, object, b"]}]}]}"].concat(),
+        (Kind::Resource, _) => [&b"{\"resourceSpans\":["[..], object, b"]}"].concat(),
+        (Kind::Scope, Around { resource: Some(resource), .. }) => {
+            [resource.as_slice(), object, b"]}]}"].concat()
+        }
+        (Kind::Span, Around { scope: Some(scope), .. }) => [scope.as_slice(), object, b"]}]}]}"].concat(),
         _ => {
             if has_times(object) {
                 reading.loss(IssueKind::Corrupt, offset, end as u64, || {
