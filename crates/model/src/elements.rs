@@ -208,14 +208,14 @@ fn key(input: &mut Input<'_>) -> Result<bool, Stop> {
     input.fill(MAX_KEY);
     let mut cursor = Cursor::at(input.data(), 0);
     match cursor.string() {
-        Some(name) => {
+        Some(name) if !name.contains(&0) => {
             let is_looked_into = jaeger::may_hold_traces(name);
             let end = cursor.pos();
             input.consume(end);
             Ok(is_looked_into)
         }
         None if input.data().first() == Some(&b'"') && input.has_ended() => Err(Stop::End),
-        None => Err(Stop::Damage),
+        _ => Err(Stop::Damage),
     }
 }
 
@@ -287,12 +287,10 @@ pub(crate) fn skip(input: &mut Input<'_>) -> Walk {
         Some(b'{' | b'[') => {
             let mut scan = JsonScan::default();
             while input.fill(1) > 0 {
-                match scan.feed(input.data()) {
-                    Some(end) => {
-                        input.consume(end);
-                        return Ok(());
-                    }
-                    None => input.consume(input.data().len()),
+                let end = scan.feed(input.data());
+                pass(input, end)?;
+                if end.is_some() {
+                    return Ok(());
                 }
             }
             Err(Stop::End)
@@ -306,12 +304,9 @@ pub(crate) fn skip(input: &mut Input<'_>) -> Walk {
                     escaped = byte == b'\\' && !escaped;
                     ends
                 });
-                match end {
-                    Some(end) => {
-                        input.consume(end + 1);
-                        return Ok(());
-                    }
-                    None => input.consume(input.data().len()),
+                pass(input, end.map(|end| end + 1))?;
+                if end.is_some() {
+                    return Ok(());
                 }
             }
             Err(Stop::End)
@@ -330,5 +325,21 @@ pub(crate) fn skip(input: &mut Input<'_>) -> Walk {
             Err(Stop::End)
         }
         Some(_) => Err(Stop::Damage),
+    }
+}
+
+/// Consumes what is skipped, up to `end` or all that is there, or up to a zero in it, which is none of JSON.
+fn pass(input: &mut Input<'_>, end: Option<usize>) -> Walk {
+    let data = input.data();
+    let len = end.unwrap_or(data.len());
+    match data.iter().take(len).position(|&byte| byte == 0) {
+        Some(zero) => {
+            input.consume(zero);
+            Err(Stop::Damage)
+        }
+        None => {
+            input.consume(len);
+            Ok(())
+        }
     }
 }

@@ -4,8 +4,7 @@
 use super::{Format, LONG_LOOK, LOOK, begins_as};
 use crate::IssueKind;
 use crate::chrome::{Document, Gather, is_event};
-use crate::elements::{Stop, Walk, expect, peek, skip};
-use crate::formats::json_document::document_end;
+use crate::elements::{Stop, Walk, expect, peek, skip, walk};
 use crate::input::Input;
 use crate::json_cursor::Cursor;
 use crate::reading::{Reading, bytes};
@@ -170,23 +169,27 @@ fn name(input: &mut Input<'_>) -> Result<Vec<u8>, Stop> {
     input.fill(LOOK);
     let mut cursor = Cursor::at(input.data(), 0);
     match cursor.string() {
-        Some(name) => {
+        Some(name) if !name.contains(&0) => {
             let (name, end) = (name.to_vec(), cursor.pos());
             input.consume(end);
             Ok(name)
         }
         None if input.data().first() == Some(&b'"') && input.has_ended() => Err(Stop::End),
-        None => Err(Stop::Damage),
+        _ => Err(Stop::Damage),
     }
 }
 
 /// Takes a small member; larger ones are stepped over.
 fn member(name: &[u8], input: &mut Input<'_>, gather: &mut Gather) -> Walk {
     if peek(input) == Some(b'{') {
-        if let Some(end) = document_end(input, MAX_MEMBER) {
-            gather.document.member(name, input.data().get(..end).unwrap_or_default());
-            input.consume(end);
-            return Ok(());
+        match walk(input, MAX_MEMBER) {
+            Scanned::End(end) => {
+                gather.document.member(name, input.data().get(..end).unwrap_or_default());
+                input.consume(end);
+                return Ok(());
+            }
+            Scanned::Damage(_) => return Err(Stop::Damage),
+            Scanned::Short => {}
         }
     } else {
         input.fill(1 << 10);

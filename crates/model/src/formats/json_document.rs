@@ -7,7 +7,7 @@ use crate::elements::walk;
 use crate::input::Input;
 use crate::reading::Reading;
 use crate::salvage::otlp;
-use crate::structure::{JsonScan, Scanned, blank_prefix};
+use crate::structure::{Scanned, blank_prefix};
 
 pub(crate) static FORMAT: Format = Format {
     name: "OTLP JSON document",
@@ -77,21 +77,5 @@ fn is_message_here(input: &mut Input<'_>) -> bool {
 fn skip_all(input: &mut Input<'_>) {
     while input.fill(1) > 0 {
         input.consume(input.data().len());
-    }
-}
-
-/// Where the document ends that begins here, within `max` bytes.
-pub(crate) fn document_end(input: &mut Input<'_>, max: usize) -> Option<usize> {
-    let mut scan = JsonScan::default();
-    let mut seen = 0;
-    loop {
-        let fresh = input.data().get(seen..).unwrap_or_default();
-        if let Some(end) = scan.feed(fresh) {
-            return Some(seen + end).filter(|&end| end <= max);
-        }
-        seen = input.data().len();
-        if seen > max || input.fill(seen + 1) <= seen {
-            return None;
-        }
     }
 }

@@ -21,8 +21,7 @@ struct Parts {
 }
 
 /// Takes what is whole in the trace that begins here and is damaged at `at`, at 0 where its beginning is missing, and tells
-/// what is not. The input stands at
-/// the next trace then, or at its end.
+/// what is not. The input stands at the next trace then, or at its end.
 pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usize) {
     let offset = input.offset();
     let mut parts = before(input.data().get(..at).unwrap_or_default());
@@ -35,7 +34,7 @@ pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usiz
     whole.sort_unstable_by_key(|range| range.start);
     let (mut lost, mut spans, mut first) = (0, 0, None);
     let mut from = 0;
-    for range in whole.iter().cloned().chain([end..end]) {
+    for range in whole.iter().cloned().chain(std::iter::once(end..end)) {
         let gap = data.get(from..range.start).unwrap_or_default();
         // What stands between whole items otherwise are brackets and names.
         let is_damaged =
