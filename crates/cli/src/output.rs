@@ -8,7 +8,7 @@ use stepscope_analyze::render::{self, Options, Output, RenderError, Renderer};
 use stepscope_analyze::report::{Input, Reading, Report, build};
 use stepscope_analyze::summary::RunIdentity;
 use stepscope_analyze::{Partial, Summary};
-use stepscope_model::ReadOutcome;
+use stepscope_model::{IssueKind, ReadOutcome};
 
 use crate::args::{Format, Global, OutputArgs};
 use crate::command::push;
@@ -55,11 +55,15 @@ pub(crate) fn report(
         return Err(no_such_run(run, &summary));
     }
     let found = summary.found;
+    let why = outcome.issues.iter().find(|issue| issue.kind == IssueKind::Empty);
+    let why = why.map_or(String::new(), |issue| format!(": {} is {}", issue.file, issue.reason));
     let report = build(&summary, reading(outcome), &config.rules);
     drop(summary);
     write(&report, args.format, args.output.as_deref(), global)?;
     if !found {
-        return Err(CliError::Input("the input holds no spans, so there is nothing to analyse".into()));
+        return Err(CliError::Input(format!(
+            "the input holds no spans, so there is nothing to analyse{why}"
+        )));
     }
     pushed(&report, args, global)?;
     if args.fail_on.is_some() && report.summary.mode.is_none() && report.findings.is_empty() {

@@ -4,16 +4,31 @@
 use stepscope_otlp::{Encoding, detect};
 
 use crate::IssueKind;
-use crate::formats::json_document::document_end;
 use crate::input::Input;
 use crate::intake::BadMessage;
 use crate::jaeger;
 use crate::json_cursor::Cursor;
-use crate::reading::Reading;
-use crate::structure::{JsonScan, blank_prefix};
+use crate::reading::{COPY_AGAIN, Reading, bytes};
+use crate::salvage::{Judged, otlp, step_over, traces, whole_object};
+use crate::structure::{JsonScan, Scanned, Strict, blank_prefix};
 
 /// Bytes of an object that are looked at to know what it is.
-const LOOK: usize = 64 << 10;
+pub(crate) const LOOK: usize = 64 << 10;
+/// The name that tells a message comes first in it.
+const FIRST_LOOK: usize = 256;
+/// Such names, and those of what is around messages.
+const BEGINNINGS: [&[u8]; 8] = [
+    b"\"resourceSpans\"",
+    b"\"resource_spans\"",
+    b"\"resourceMetrics\"",
+    b"\"resource_metrics\"",
+    b"\"batches\"",
+    b"\"trace\"",
+    b"\"result\"",
+    b"\"data\"",
+];
+/// What stands once in every span of Jaeger.
+pub(crate) const MARK: &[u8] = b"\"operationName\"";
 /// Names of members that are longer are not known ones.
 const MAX_KEY: usize = 1_024;
 /// Objects and lists around a trace, at most.
@@ -25,7 +40,7 @@ pub(crate) enum Stop {
     End,
     /// What stands here is no JSON.
     Damage,
-    /// Everything left has been taken, and told.
+    /// What could be taken has been, and what could not is told.
     Done,
 }
 
@@ -36,32 +51,68 @@ pub(crate) fn is_message(bytes: &[u8]) -> bool {
     detect(bytes).is_some_and(|found| found.encoding == Encoding::Json && found.signal.is_some())
 }
 
+/// Whether a message begins here, as far as its first bytes tell; for places that are many.
+pub(crate) fn begins_message(bytes: &[u8]) -> bool {
+    let Some([b'{', rest @ ..]) = bytes.get(..FIRST_LOOK.min(bytes.len())) else { return false };
+    let name = rest.trim_ascii_start();
+    BEGINNINGS.iter().any(|begin| name.starts_with(begin))
+        && is_message(bytes.get(..FIRST_LOOK).unwrap_or(bytes))
+}
+
 /// Reads documents to the end of the input.
 pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
-    let mut is_whole = true;
-    while peek(input).is_some() {
-        let stop = match value(input, reading, 0) {
-            Ok(()) => continue,
-            Err(stop) => stop,
+    let mut is_behind = reading.is_headless();
+    while let Some(next) = peek(input) {
+        // What was around the damage goes on, and ends.
+        let walked = match next {
+            b',' | b']' | b'}' if is_behind => {
+                input.consume(1);
+                continue;
+            }
+            b'"' if is_behind => member(input, reading, 0),
+            b'{' if is_behind && is_orphan(input) => {
+                traces::damaged(input, reading, 0);
+                continue;
+            }
+            _ => value(input, reading, 0),
         };
-        is_whole = false;
-        let (offset, is_told) = (input.offset(), input.damage().is_some());
+        let Err(stop) = walked else { continue };
+        is_behind = true;
         match stop {
-            Stop::End if !is_told => reading.issue(IssueKind::Truncated, offset, || {
-                "the document is cut off; everything in it so far was read".into()
-            }),
-            Stop::Damage => reading.issue(IssueKind::Corrupt, offset, || {
-                "the document is no JSON from here on; everything before was read".into()
-            }),
-            Stop::End | Stop::Done => {}
-        }
-        while input.fill(1) > 0 {
-            input.consume(input.data().len());
+            Stop::End => {
+                if input.damage().is_none() {
+                    reading.issue(IssueKind::Truncated, input.offset(), || {
+                        "the document is cut off; everything in it so far was read".into()
+                    });
+                }
+                input.consume(input.data().len());
+            }
+            Stop::Damage => step_over_damage(input, reading),
+            Stop::Done => {}
         }
     }
-    if is_whole && reading.records == 0 && input.damage().is_none() {
-        reading.without_spans();
-    }
+}
+
+/// Whether a span stands here, whose trace began in what is damaged.
+fn is_orphan(input: &mut Input<'_>) -> bool {
+    input.fill(LOOK);
+    jaeger::is_span(input.data()) && !jaeger::begins_trace(input.data())
+}
+
+/// Steps over what is no JSON, to the next trace or message.
+fn step_over_damage(input: &mut Input<'_>, reading: &mut Reading<'_>) {
+    let offset = input.offset();
+    let begin = usize::from(input.data().first() == Some(&b'{'));
+    let passed = step_over(input, begin, MARK, |data, is_all| match data.first() {
+        Some(b'{') if data.len() < LOOK && !is_all => Judged::More,
+        Some(b'{') if jaeger::begins_trace(data) || begins_message(data) => Judged::Here,
+        Some(b'{') => whole_object(data, is_all, jaeger::is_span),
+        _ => Judged::No(1),
+    });
+    let goes_on = if passed.is_found { "reading went on at the next trace" } else { "no trace follows" };
+    reading.loss(IssueKind::Corrupt, offset, passed.bytes, || {
+        format!("{}; {goes_on}; {COPY_AGAIN}", passed.cost(("span", "spans")))
+    });
 }
 
 /// The next byte that is not blank.
@@ -136,17 +187,17 @@ fn members(input: &mut Input<'_>, reading: &mut Reading<'_>, depth: u32) -> Walk
         return expect(input, b'}');
     }
     loop {
-        let is_looked_into = key(input)?;
-        expect(input, b':')?;
-        if is_looked_into {
-            value(input, reading, depth)?
-        } else {
-            skip(input)?
-        }
+        member(input, reading, depth)?;
         if !goes_on(input, b'}')? {
             return Ok(());
         }
     }
+}
+
+fn member(input: &mut Input<'_>, reading: &mut Reading<'_>, depth: u32) -> Walk {
+    let is_looked_into = key(input)?;
+    expect(input, b':')?;
+    if is_looked_into { value(input, reading, depth) } else { skip(input) }
 }
 
 /// Steps over a member's name; whether its value is looked into.
@@ -157,14 +208,14 @@ fn key(input: &mut Input<'_>) -> Result<bool, Stop> {
     input.fill(MAX_KEY);
     let mut cursor = Cursor::at(input.data(), 0);
     match cursor.string() {
-        Some(name) => {
+        Some(name) if !name.contains(&0) => {
             let is_looked_into = jaeger::may_hold_traces(name);
             let end = cursor.pos();
             input.consume(end);
             Ok(is_looked_into)
         }
         None if input.data().first() == Some(&b'"') && input.has_ended() => Err(Stop::End),
-        None => Err(Stop::Damage),
+        _ => Err(Stop::Damage),
     }
 }
 
@@ -172,29 +223,59 @@ fn key(input: &mut Input<'_>) -> Result<bool, Stop> {
 fn element(input: &mut Input<'_>, reading: &mut Reading<'_>) -> Walk {
     let offset = input.offset();
     let max = reading.max_message_bytes;
-    let end = document_end(input, max);
+    let end = match walk(input, max) {
+        Scanned::End(end) => Some(end),
+        Scanned::Short => None,
+        Scanned::Damage(at) if is_message(input.data()) => {
+            otlp::damaged(input, reading, at);
+            return Err(Stop::Done);
+        }
+        Scanned::Damage(at) => {
+            traces::damaged(input, reading, at);
+            return Err(Stop::Done);
+        }
+    };
     if end.is_none() && !(input.has_ended() && input.data().len() <= max) {
-        reading.too_large(offset);
-        return skip(input);
+        skip(input)?;
+        reading.too_large(offset, input.offset() - offset);
+        return Ok(());
     }
-    let bytes = input.data().get(..end.unwrap_or(usize::MAX)).unwrap_or(input.data());
+    let text = input.data().get(..end.unwrap_or(usize::MAX)).unwrap_or(input.data());
     let read: Result<(), BadMessage> =
-        if is_message(bytes) { reading.message(bytes, offset) } else { reading.jaeger_trace(bytes, offset) };
-    let len = bytes.len();
+        if is_message(text) { reading.message(text, offset) } else { reading.jaeger_trace(text, offset) };
+    let len = text.len();
     input.consume(len);
     match (read, end) {
         (Ok(()), _) => Ok(()),
         (Err(bad), Some(_)) => {
-            reading.bad_message(bad, offset);
+            reading.bad_message(bad, offset, len);
             Ok(())
         }
-        (Err(_), None) => {
+        (Err(bad), None) => {
             if input.damage().is_none() {
-                reading.issue(IssueKind::Truncated, offset, || {
-                    "the last trace is cut off; what is whole in it was read, and everything before it".into()
+                let lost = len.saturating_sub(bad.read_bytes).max(1) as u64;
+                reading.loss(IssueKind::Truncated, offset, lost, || {
+                    let size = bytes(lost);
+                    format!("the last trace is cut off: {size} of it were not read; what is whole in it was, and everything before it")
                 });
             }
             Err(Stop::Done)
+        }
+    }
+}
+
+/// Where the value ends that begins here, within about `max` bytes, or where it is damaged.
+pub(crate) fn walk(input: &mut Input<'_>, max: usize) -> Scanned {
+    let mut walk = Strict::default();
+    loop {
+        match walk.walk(input.data()) {
+            Scanned::End(end) if end > max => return Scanned::Short,
+            Scanned::Short => {}
+            found => return found,
+        }
+        let seen = input.data().len();
+        if seen > max || input.fill(seen + 1) <= seen {
+            return Scanned::Short;
         }
     }
 }
@@ -206,12 +287,10 @@ pub(crate) fn skip(input: &mut Input<'_>) -> Walk {
         Some(b'{' | b'[') => {
             let mut scan = JsonScan::default();
             while input.fill(1) > 0 {
-                match scan.feed(input.data()) {
-                    Some(end) => {
-                        input.consume(end);
-                        return Ok(());
-                    }
-                    None => input.consume(input.data().len()),
+                let end = scan.feed(input.data());
+                pass(input, end)?;
+                if end.is_some() {
+                    return Ok(());
                 }
             }
             Err(Stop::End)
@@ -225,12 +304,9 @@ pub(crate) fn skip(input: &mut Input<'_>) -> Walk {
                     escaped = byte == b'\\' && !escaped;
                     ends
                 });
-                match end {
-                    Some(end) => {
-                        input.consume(end + 1);
-                        return Ok(());
-                    }
-                    None => input.consume(input.data().len()),
+                pass(input, end.map(|end| end + 1))?;
+                if end.is_some() {
+                    return Ok(());
                 }
             }
             Err(Stop::End)
@@ -249,5 +325,21 @@ pub(crate) fn skip(input: &mut Input<'_>) -> Walk {
             Err(Stop::End)
         }
         Some(_) => Err(Stop::Damage),
+    }
+}
+
+/// Consumes what is skipped, up to `end` or all that is there, or up to a zero in it, which is none of JSON.
+fn pass(input: &mut Input<'_>, end: Option<usize>) -> Walk {
+    let data = input.data();
+    let len = end.unwrap_or(data.len());
+    match data.iter().take(len).position(|&byte| byte == 0) {
+        Some(zero) => {
+            input.consume(zero);
+            Err(Stop::Damage)
+        }
+        None => {
+            input.consume(len);
+            Ok(())
+        }
     }
 }

@@ -4,7 +4,7 @@
 use crate::IssueKind;
 use crate::fragments::Place;
 use crate::input::{Input, zstd};
-use crate::reading::{COPY_AGAIN, Reading};
+use crate::reading::{COPY_AGAIN, Reading, bytes};
 
 /// Bytes of a length.
 pub(crate) const PREFIX: usize = 4;
@@ -202,8 +202,12 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
             let whole = input.data().get(..at).unwrap_or_default();
             match reading.message(whole.get(PREFIX..).unwrap_or_default(), offset) {
                 _ if offset == 0 => reading.fragment(Place::Head, 0, whole),
-                Ok(()) => reading.issue(IssueKind::Corrupt, offset, damaged_length),
-                Err(bad) => reading.bad_message(bad, offset),
+                // What is there of it may have been read.
+                Ok(()) => reading.loss(IssueKind::Corrupt, offset, (end - at) as u64, || {
+                    let size = bytes((end - at) as u64);
+                    format!("the last {size} of a record are missing; reading went on at the next record; {COPY_AGAIN}")
+                }),
+                Err(bad) => reading.bad_message(bad, offset, at),
             }
             input.consume(at);
             continue;
@@ -215,7 +219,7 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
                 let mut effort = 0;
                 let length_is_right = probe(input, end, &mut effort, reading) != Probe::Nothing;
                 if length_is_right {
-                    reading.bad_message(bad, offset);
+                    reading.bad_message(bad, offset, end);
                     input.consume(end);
                     continue;
                 }
@@ -230,16 +234,18 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
                         input.data().get(..found.unwrap_or(0)).unwrap_or_default(),
                     );
                 } else {
-                    reading.bad_message(bad, offset);
+                    reading.bad_message(bad, offset, found.unwrap_or(end));
                 }
                 match found {
                     Some(at) => input.consume(at),
                     None => {
                         input.consume(end);
-                        if input.fill(1) > 0 {
-                            reading.issue(IssueKind::Corrupt, offset, damaged_length);
-                        }
+                        let behind = input.offset();
                         skip_rest(input);
+                        let lost = input.offset() - behind;
+                        if lost > 0 {
+                            reading.loss(IssueKind::Corrupt, behind, lost, || rest_lost(lost));
+                        }
                         return;
                     }
                 }
@@ -255,11 +261,13 @@ fn resynchronise(input: &mut Input<'_>, reading: &mut Reading<'_>, end: usize, f
     let found = find_sync(input, &mut search, end.min(reading.max_message_bytes), reading);
     match found {
         // A length that leads to a record was right.
-        Some(at) if at == end => reading.too_large(offset),
+        Some(at) if at == end => reading.too_large(offset, end as u64),
         Some(at) if offset == 0 => {
             reading.fragment(Place::Head, 0, input.data().get(..at).unwrap_or_default());
         }
-        Some(_) => reading.issue(IssueKind::Corrupt, offset, damaged_length),
+        Some(at) => {
+            reading.loss(IssueKind::Corrupt, offset, at as u64, || damaged(at as u64));
+        }
         None if fits => {
             reading.tail(input);
             return false;
@@ -275,27 +283,37 @@ fn skip_large(input: &mut Input<'_>, reading: &mut Reading<'_>, search: &mut Sea
     let (offset, step) = (input.offset(), reading.max_message_bytes);
     loop {
         if input.fill(step) < step || search.is_exhausted() {
-            reading.issue(IssueKind::Corrupt, offset, damaged_length);
             skip_rest(input);
+            let lost = input.offset() - offset;
+            reading.loss(IssueKind::Corrupt, offset, lost, || rest_lost(lost));
             return false;
         }
         input.consume(step);
         search.slide(step);
         if let Some(at) = find_sync(input, search, step, reading) {
             input.consume(at);
-            if input.offset() == offset + end as u64 {
-                reading.too_large(offset);
+            let lost = input.offset() - offset;
+            if lost == end as u64 {
+                reading.too_large(offset, lost);
             } else {
-                reading.issue(IssueKind::Corrupt, offset, damaged_length);
+                reading.loss(IssueKind::Corrupt, offset, lost, || damaged(lost));
             }
             return true;
         }
     }
 }
 
-fn damaged_length() -> String {
+fn damaged(lost: u64) -> String {
+    let size = bytes(lost);
     format!(
-        "the length of a record is damaged; reading went on at the next record, if there is one; {COPY_AGAIN}"
+        "the length of a record is damaged: {size} were not read; reading went on at the next record; {COPY_AGAIN}"
+    )
+}
+
+fn rest_lost(lost: u64) -> String {
+    format!(
+        "the length of a record is damaged, and no record follows: {} were not read; {COPY_AGAIN}",
+        bytes(lost)
     )
 }
 

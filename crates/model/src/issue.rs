@@ -59,7 +59,8 @@ pub enum IssueKind {
     BadValue,
 }
 
-/// One kind of damage in one file; repeated ones are counted, the first is placed.
+/// One kind of damage in one file; repeated ones are counted, the first is placed. What cost bytes stands apart from what
+/// cost none, so that neither hides the other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadIssue {
@@ -72,6 +73,9 @@ pub struct ReadIssue {
     pub offset: Option<u64>,
     /// How often.
     pub count: u64,
+    /// Bytes from which nothing was read because of it, all times together; absent where it cost none, or how many is not
+    /// known.
+    pub lost_bytes: Option<u64>,
     /// The first one in words, and what to do where something can be done.
     pub reason: String,
 }

@@ -1,5 +1,5 @@
-//! Collects [`ReadIssue`]s: one entry a file and kind, repeated ones counted, the first one placed. The
-//! result does not depend on the order in which damage is met.
+//! Collects [`ReadIssue`]s: one entry a file and kind, repeated ones counted, the first one placed; what cost bytes
+//! has an entry of its own. The result does not depend on the order in which damage is met.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,6 +22,7 @@ impl FileId {
 struct Entry {
     offset: Option<u64>,
     count: u64,
+    lost_bytes: u64,
     reason: String,
 }
 
@@ -30,7 +31,8 @@ struct Entry {
 pub(crate) struct Issues {
     names: Vec<String>,
     ids: HashMap<String, FileId>,
-    entries: HashMap<(FileId, IssueKind), Entry>,
+    /// By file, kind, and whether bytes were lost.
+    entries: HashMap<(FileId, IssueKind, bool), Entry>,
     line: Option<Line>,
 }
 
@@ -82,13 +84,25 @@ impl Issues {
         self.line = line;
     }
 
-    /// Adds `count` of a kind; `reason` describes the first of them.
+    /// Adds `count` of a kind, which cost no bytes; `reason` describes the first of them.
     pub(crate) fn add(
         &mut self,
         file: FileId,
         kind: IssueKind,
         offset: Option<u64>,
         count: u64,
+        reason: impl FnOnce() -> String,
+    ) {
+        self.add_lost(file, kind, offset, (count, 0), reason);
+    }
+
+    /// Adds a number of a kind, and the bytes that they cost together; `reason` describes the first of them.
+    pub(crate) fn add_lost(
+        &mut self,
+        file: FileId,
+        kind: IssueKind,
+        offset: Option<u64>,
+        (count, lost_bytes): (u64, u64),
         reason: impl FnOnce() -> String,
     ) {
         if count == 0 {
@@ -100,15 +114,17 @@ impl Issues {
             Some(number) => format!("line {number}: {}", reason()),
             None => reason(),
         };
-        let full = self.entries.len() >= MAX_ENTRIES && !self.entries.contains_key(&(file, kind));
+        let is_loss = lost_bytes > 0;
+        let full = self.entries.len() >= MAX_ENTRIES && !self.entries.contains_key(&(file, kind, is_loss));
         let (file, offset) = if full { (FileId::NONE, None) } else { (file, offset) };
-        match self.entries.entry((file, kind)) {
+        match self.entries.entry((file, kind, is_loss)) {
             std::collections::hash_map::Entry::Vacant(slot) => {
-                slot.insert(Entry { offset, count, reason: reason() });
+                slot.insert(Entry { offset, count, lost_bytes, reason: reason() });
             }
             std::collections::hash_map::Entry::Occupied(mut slot) => {
                 let entry = slot.get_mut();
                 entry.count = entry.count.saturating_add(count);
+                entry.lost_bytes = entry.lost_bytes.saturating_add(lost_bytes);
                 // Earlier offsets win; of damage without a place or in the same place, the smaller text.
                 let later = match (offset, entry.offset) {
                     (Some(new), Some(old)) if new != old => new > old,
@@ -130,11 +146,17 @@ impl Issues {
         }
     }
 
+    /// Whether something is wrong with a file.
+    pub(crate) fn has_any(&self, file: FileId) -> bool {
+        self.entries.keys().any(|(of, ..)| *of == file)
+    }
+
     /// Adds what another reader collected.
     pub(crate) fn absorb(&mut self, issues: Vec<ReadIssue>) {
         for issue in issues {
             let file = self.file(&issue.file);
-            self.add(file, issue.kind, issue.offset, issue.count, || issue.reason);
+            let count = (issue.count, issue.lost_bytes.unwrap_or(0));
+            self.add_lost(file, issue.kind, issue.offset, count, || issue.reason);
         }
     }
 
@@ -143,11 +165,12 @@ impl Issues {
         let mut issues: Vec<ReadIssue> = self
             .entries
             .iter()
-            .map(|(&(file, kind), entry)| ReadIssue {
+            .map(|(&(file, kind, is_loss), entry)| ReadIssue {
                 file: self.name(file).to_owned(),
                 kind,
                 offset: entry.offset,
                 count: entry.count,
+                lost_bytes: is_loss.then_some(entry.lost_bytes),
                 reason: entry.reason.clone(),
             })
             .collect();
@@ -175,10 +198,31 @@ mod tests {
             kind: IssueKind::Corrupt,
             offset: Some(3),
             count: 3,
+            lost_bytes: None,
             reason: "at 3".into(),
         }];
         assert_eq!(make(&[9, 3, 5]), expected);
         assert_eq!(make(&[3, 5, 9]), expected);
+    }
+
+    #[test]
+    fn what_cost_bytes_is_not_hidden_by_what_cost_none() {
+        let mut issues = Issues::default();
+        let file = issues.file("f");
+        issues.add(file, IssueKind::Corrupt, Some(3), 1, || "harmless".into());
+        for (offset, bytes) in [(90, 10), (70, 5)] {
+            issues.add_lost(file, IssueKind::Corrupt, Some(offset), (1, bytes), || format!("at {offset}"));
+        }
+        let told: Vec<_> = issues
+            .to_vec()
+            .into_iter()
+            .map(|issue| (issue.offset, issue.count, issue.lost_bytes, issue.reason))
+            .collect();
+        let expected = [(Some(3), 1, None, "harmless"), (Some(70), 2, Some(15), "at 70")];
+        assert_eq!(
+            told,
+            expected.map(|(offset, count, lost, reason)| (offset, count, lost, reason.to_owned()))
+        );
     }
 
     #[test]

@@ -71,6 +71,6 @@ pub(crate) fn check(files: &[FileInfo], issues: &[ReadIssue]) -> Result<(), Read
     };
     let is_empty = |file: &&FileInfo| of(file).is_some_and(|issue| issue.kind == IssueKind::Empty);
     let Some(file) = files.iter().find(|file| !is_empty(file)).or(files.first()) else { return Ok(()) };
-    let reason = of(file).map_or_else(unknown_format, |issue| issue.reason.clone());
+    let reason = of(file).map_or_else(|| unknown_format(b""), |issue| issue.reason.clone());
     Err(ReadError::nothing_known(file.path.as_ref(), reason))
 }

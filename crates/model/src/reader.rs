@@ -13,7 +13,7 @@ use crate::framing::PREFIX;
 use crate::input::Input;
 use crate::intake::Intake;
 use crate::issues::{FileId, Issues};
-use crate::reading::{Progress, Reading, is_beginning, unknown_format};
+use crate::reading::{Progress, Reading, bytes, is_beginning, unknown_format};
 use crate::structure::trim;
 use crate::unfinished::UnfinishedTrace;
 use crate::walk::{Found, Listing};
@@ -207,10 +207,10 @@ impl Reader {
             progress,
             stored_bytes: input.stored_counter(),
             fragments: Vec::new(),
-            records: 0,
             begin: 0,
             name,
             broken: false,
+            head: Vec::new(),
             lines: whole.then_some(0),
         };
         let format = reading.read(input);
@@ -237,9 +237,13 @@ impl Reader {
             return;
         }
         if fragment.place == Place::Head {
-            return self.intake.state.issues.add(file, IssueKind::Corrupt, offset, 1, || {
-                "begins in the middle of a record whose beginning was not found; give the file before it, too, if there is one"
-                    .into()
+            let lost = fragment.bytes.len().max(1) as u64;
+            return self.intake.state.issues.add_lost(file, IssueKind::Corrupt, offset, (1, lost), || {
+                let size = bytes(lost);
+                format!(
+                    "begins in the middle of a record whose beginning was not found ({size}); give the file before it, too, if \
+                     there is one"
+                )
             });
         }
         let prefixed = fragment.bytes.get(PREFIX..).unwrap_or_default();
@@ -268,13 +272,23 @@ impl Reader {
                 "the file is cut off inside its first record; nothing of it could be read".into()
             });
         } else if torn.is_none() && is_whole {
-            issues.add(file, IssueKind::UnknownFormat, offset, 1, unknown_format);
+            let lost = fragment.bytes.len() as u64;
+            issues.add_lost(file, IssueKind::UnknownFormat, offset, (1, lost), || {
+                unknown_format(fragment.bytes.get(..4 << 10).unwrap_or(&fragment.bytes))
+            });
         } else {
-            let taken = if matches!(taken, Some(Ok(()))) { "it" } else { "what is whole in it" };
-            issues.add(file, IssueKind::Truncated, offset, 1, || {
+            let read = match &taken {
+                Some(Ok(())) => fragment.bytes.len(),
+                Some(Err(bad)) => bad.read_bytes,
+                None => 0,
+            };
+            let lost = fragment.bytes.len().saturating_sub(read) as u64;
+            let taken = if lost == 0 { "it" } else { "what is whole in it" };
+            issues.add_lost(file, IssueKind::Truncated, offset, (1, lost), || {
+                let size = if lost == 0 { String::new() } else { format!(" ({} were not read)", bytes(lost)) };
                 format!(
-                    "the last record is cut off; {taken} was read, and everything before it; a writer that was stopped leaves \
-                     this, and a copy that was made too early"
+                    "the last record is cut off{size}; {taken} was read, and everything before it; a writer that was stopped \
+                     leaves this, and a copy that was made too early"
                 )
             });
         }

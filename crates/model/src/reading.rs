@@ -6,19 +6,25 @@ use std::rc::Rc;
 
 use stepscope_otlp::{Encoding, Signal, detect};
 
-use crate::formats::{FORMATS, Format, LOOK, json_lines, length_prefixed};
+use crate::chrome::is_event;
+use crate::formats::{self, FORMATS, Format, LOOK, json_lines, length_prefixed};
 use crate::fragments::{Fragment, Place};
 use crate::framing::{self, PREFIX, Search, can_begin, prefix};
 use crate::input::Input;
 use crate::intake::{BadMessage, Intake, NextMessage, WINDOW_BYTES};
 use crate::issues::{FileId, Line};
-use crate::structure::{JsonScan, blank_prefix, trim};
-use crate::{IssueKind, Sink};
+use crate::salvage::otlp;
+use crate::structure::{JsonScan, Scanned, Strict, blank_prefix, trim};
+use crate::{IssueKind, Sink, elements, foreign, jaeger};
 
 /// Between two calls of [`Sink::progress`].
 const PROGRESS_BYTES: u64 = 1 << 20;
 /// How far to look for a record at first; then further by steps up to the largest message.
 const FIRST_LOOK: usize = 64 << 10;
+/// Bytes of the beginning that are kept.
+const HEAD: usize = 4 << 10;
+/// Bytes that may be looked at to find an item in a file whose beginning is damaged.
+const FIND_EFFORT: usize = 16 << 20;
 /// Blanks before a message on a line, at most.
 const MAX_INDENT: usize = 64;
 
@@ -60,8 +66,6 @@ pub(crate) struct Reading<'a> {
     pub(crate) max_message_bytes: usize,
     pub(crate) progress: &'a mut Progress,
     pub(crate) stored_bytes: Rc<Cell<u64>>,
-    /// Messages and traces taken so far, sound or not.
-    pub(crate) records: u64,
     /// Where the input begins, behind what blanks were stepped over before its kind was known.
     pub(crate) begin: u64,
     /// What could not be read by itself: a beginning without its end, an end without its beginning.
@@ -70,8 +74,15 @@ pub(crate) struct Reading<'a> {
     pub(crate) name: &'a str,
     /// Whether the stream broke off, so that its last record has no other half anywhere.
     pub(crate) broken: bool,
+    /// What the input begins with, for saying what it is where it holds no spans.
+    pub(crate) head: Vec<u8>,
     /// Lines before the one at hand; unknown in what was put together from pieces.
     pub(crate) lines: Option<u64>,
+}
+
+/// A number of bytes in words.
+pub(crate) fn bytes(count: u64) -> String {
+    if count == 1 { "1 byte".into() } else { format!("{count} bytes") }
 }
 
 /// What helps against damage that is not in what was written.
@@ -87,7 +98,6 @@ impl Reading<'_> {
     /// Takes one message that begins at `offset`.
     pub(crate) fn message(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
         self.tell_progress();
-        self.records += 1;
         self.intake.message(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
@@ -107,7 +117,6 @@ impl Reading<'_> {
     /// Takes one trace of Jaeger that begins at `offset`.
     pub(crate) fn jaeger_trace(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
         self.tell_progress();
-        self.records += 1;
         self.intake.jaeger_trace(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
@@ -116,18 +125,26 @@ impl Reading<'_> {
         self.intake.state.issues.add(self.file, kind, Some(self.base_offset + offset), 1, reason);
     }
 
-    /// Notes a message that could not be read to its end.
-    pub(crate) fn bad_message(&mut self, bad: BadMessage, offset: u64) {
+    /// Notes damage from which on nothing was read of `bytes` bytes.
+    pub(crate) fn loss(&mut self, kind: IssueKind, offset: u64, bytes: u64, reason: impl FnOnce() -> String) {
+        let offset = Some(self.base_offset + offset);
+        self.intake.state.issues.add_lost(self.file, kind, offset, (1, bytes), reason);
+    }
+
+    /// Notes a message of `len` bytes, at `offset`, that could not be read to its end.
+    pub(crate) fn bad_message(&mut self, bad: BadMessage, offset: u64, len: usize) {
         let kind = if bad.kind == IssueKind::Truncated { IssueKind::Corrupt } else { bad.kind };
-        self.issue(kind, offset, || {
-            format!("{}; reading went on at the next record; {COPY_AGAIN}", bad.reason)
+        let lost = len.saturating_sub(bad.read_bytes).max(1) as u64;
+        self.loss(kind, offset, lost, || {
+            let size = bytes(lost);
+            format!("{size} were not read: {}; reading went on at the next record; {COPY_AGAIN}", bad.reason)
         });
     }
 
-    /// Notes a record that is larger than what is read.
-    pub(crate) fn too_large(&mut self, offset: u64) {
+    /// Notes a record that is larger than what is read; that many bytes of it are known.
+    pub(crate) fn too_large(&mut self, offset: u64, len: u64) {
         let max = self.max_message_bytes;
-        self.issue(IssueKind::LimitReached, offset, || {
+        self.loss(IssueKind::LimitReached, offset, len.max(1), || {
             format!(
                 "a record of more than {max} bytes was skipped; let its writer make smaller batches, or a program of yours \
                  read it with a larger `ReadOptions::max_message_bytes`"
@@ -139,7 +156,8 @@ impl Reading<'_> {
     pub(crate) fn fragment(&mut self, place: Place, offset: u64, bytes: &[u8]) {
         let offset = self.base_offset + offset;
         if bytes.len() > self.max_message_bytes.saturating_add(4) {
-            self.too_large(offset);
+            let len = bytes.len() as u64;
+            self.too_large(offset - self.base_offset, len);
         } else {
             let fragment = Fragment {
                 file: self.name.to_owned(),
@@ -150,6 +168,11 @@ impl Reading<'_> {
             };
             self.fragments.push(fragment);
         }
+    }
+
+    /// Whether the input's beginning is missing or damaged.
+    pub(crate) fn is_headless(&self) -> bool {
+        self.fragments.iter().any(|fragment| fragment.place == Place::Head)
     }
 
     /// Keeps the torn last record of the input, which is everything visible; where the input holds nothing
@@ -176,9 +199,20 @@ impl Reading<'_> {
                 format
             }
         };
+        let read_before = self.has_read();
         (format.read)(input, self);
         self.intake.state.issues.at_line(None);
+        let is_silent = input.damage().is_none() && self.fragments.is_empty();
+        if is_silent && self.has_read() == read_before && !self.intake.state.issues.has_any(self.file) {
+            let what = foreign::what(&self.head).unwrap_or_else(|| "a valid file that holds no spans".into());
+            self.issue(IssueKind::Empty, 0, || what);
+        }
         Some(format)
+    }
+
+    /// Spans and points read so far.
+    fn has_read(&self) -> (u64, u64) {
+        (self.intake.state.spans_read, self.intake.state.points_read)
     }
 
     /// Steps over so many blanks that formats would see little of what follows them. Nothing binary begins so.
@@ -193,6 +227,8 @@ impl Reading<'_> {
             input.consume(blank);
         }
         self.begin = input.offset();
+        let head = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
+        self.head = head.get(..HEAD).unwrap_or(head).to_vec();
     }
 
     /// Counts lines that are behind.
@@ -209,11 +245,6 @@ impl Reading<'_> {
             number: before.saturating_add(1),
         });
         self.intake.state.issues.at_line(line);
-    }
-
-    /// Says of a document that is whole that nothing in it is a span.
-    pub(crate) fn without_spans(&mut self) {
-        self.issue(IssueKind::Empty, 0, || "a valid file that holds no spans".into());
     }
 
     /// The first whole record of an input that begins in the middle of one. Where there is none, what is
@@ -247,13 +278,58 @@ impl Reading<'_> {
             }
             limit = limit.saturating_mul(16);
         }
+        if let Some(found) = find_item(input.data()) {
+            return Some(found);
+        }
         if input.fill(self.max_message_bytes + 1) > self.max_message_bytes {
-            self.issue(IssueKind::UnknownFormat, 0, unknown_format);
+            let reason = unknown_format(&self.head);
+            self.issue(IssueKind::UnknownFormat, 0, || reason);
         } else {
             self.tail(input);
         }
         None
     }
+}
+
+/// The first whole item of JSON in `data`, whose beginning is missing or damaged, and its format.
+fn find_item(data: &[u8]) -> Option<(&'static Format, usize)> {
+    // A document that is sound so far is one of others.
+    if matches!(data.first(), Some(b'{' | b'['))
+        && !matches!(Strict::default().walk(data), Scanned::Damage(_))
+    {
+        return None;
+    }
+    let mut effort = 0;
+    let braces = data.iter().enumerate().filter(|(_, byte)| **byte == b'{').map(|(at, _)| at);
+    for at in braces {
+        let here = data.get(at..)?;
+        let look = here.get(..LOOK).unwrap_or(here);
+        if jaeger::begins_trace(look) {
+            return Some((&formats::jaeger::FORMAT, at));
+        }
+        if elements::begins_message(look) {
+            return Some((&formats::json_document::FORMAT, at));
+        }
+        let mut len = look.len();
+        if let Scanned::End(end) = Strict::default().walk(here) {
+            len = end;
+            let object = here.get(..end)?;
+            if is_event(object) {
+                return Some((&formats::chrome::FORMAT, at));
+            }
+            if jaeger::is_span(object) {
+                return Some((&formats::jaeger::FORMAT, at));
+            }
+            if otlp::is_resource(object) {
+                return Some((&formats::json_document::FORMAT, at));
+            }
+        }
+        effort += len;
+        if effort > FIND_EFFORT {
+            break;
+        }
+    }
+    None
 }
 
 /// How files begin that are cut off before their kind can be known.
@@ -293,7 +369,11 @@ pub(crate) fn is_beginning(bytes: &[u8], max_message_bytes: usize) -> bool {
     is_json || is_record || MAGICS.iter().any(|magic| magic.starts_with(bytes))
 }
 
-/// What is said of foreign files.
-pub(crate) fn unknown_format() -> String {
-    "none of the formats that are read (OTLP as protobuf or JSON, Jaeger JSON, Chrome trace events; plain, gzip or zstd)".into()
+/// What is said of foreign files, by how they begin.
+pub(crate) fn unknown_format(begin: &[u8]) -> String {
+    let known = "none of the formats that are read (OTLP as protobuf or JSON, Jaeger JSON, Chrome trace events; plain, gzip or zstd)";
+    match foreign::what(begin) {
+        Some(what) => format!("{what}: {known}"),
+        None => known.into(),
+    }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use common::*;
 use serde_json::{Value as Json, json};
 use stepscope_core::attr;
-use stepscope_model::{Converter, LostInConversion, ReadOptions, Reader, Target};
+use stepscope_model::{Converter, IssueKind, LostInConversion, ReadOptions, Reader, Target};
 
 fn convert_with(options: &ReadOptions, target: Target, bytes: &[u8]) -> (Vec<u8>, LostInConversion) {
     let mut out = Vec::new();
@@ -18,7 +18,8 @@ fn convert_with(options: &ReadOptions, target: Target, bytes: &[u8]) -> (Vec<u8>
     let mut reader = Reader::new(options.clone());
     reader.read_stream("input", bytes, &mut converter).unwrap();
     let outcome = reader.finish(&mut converter);
-    assert_eq!(kinds(&outcome), []);
+    let wrong: Vec<_> = kinds(&outcome).into_iter().filter(|(kind, _)| *kind != IssueKind::Empty).collect();
+    assert_eq!(wrong, []);
     let lost = converter.finish().unwrap();
     (out, lost)
 }

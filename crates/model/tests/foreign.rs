@@ -423,9 +423,9 @@ fn damage_inside_a_document_ends_in_issues() {
     let cases = [
         // A span without times, a lost comma between spans, one between traces, garbage behind all.
         (line.replacen("\"startTime\":1700000000000010,", "", 1), 3),
-        (line.replacen("\"warnings\":null}, {", "\"warnings\":null} {", 1), 3),
-        (format!("{line} 7"), 2),
-        (format!("{line},@"), 2),
+        (line.replacen("\"warnings\":null}, {", "\"warnings\":null} {", 1), 4),
+        (format!("{line} 7"), 4),
+        (format!("{line},@"), 4),
     ];
     for (damaged, spans) in cases {
         assert_ne!(damaged, line);

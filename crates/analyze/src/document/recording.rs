@@ -186,8 +186,13 @@ fn lines(report: &Report, doc: &mut Document) {
             }
             (false, None) => format!("{}: ", issue.file),
         };
-        let times =
-            if issue.count > 1 { format!(" ({} times)", count_words(issue.count)) } else { String::new() };
+        let lost =
+            issue.lost_bytes.map_or(String::new(), |lost| format!(", {} bytes in all", count_words(lost)));
+        let times = if issue.count > 1 {
+            format!(" ({} times{lost})", count_words(issue.count))
+        } else {
+            String::new()
+        };
         notice("  input: ", format!("{place}{}{times}", issue.reason));
     }
     let issues = report.read_issues.len();

@@ -58,6 +58,7 @@ fn what_was_read_of_a_damaged_file_is_doubtful() {
         kind,
         offset: Some(offset),
         count: 1,
+        lost_bytes: None,
         reason: "the gzip stream is damaged".into(),
     };
     let verdict = |issues: Vec<ReadIssue>| {

@@ -292,6 +292,7 @@ fn integers_stay_integers_and_order_does_not_matter() {
         kind: IssueKind::Empty,
         offset: None,
         count: 1,
+        lost_bytes: None,
         reason: "the file holds nothing".into(),
     };
     let input = |path: &str| Input { path: path.into(), format: None, bytes: u64::MAX, spans: 0 };

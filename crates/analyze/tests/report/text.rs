@@ -77,6 +77,7 @@ pub(crate) fn damaged() -> Reading {
             kind: IssueKind::Truncated,
             offset: Some(1_234_567),
             count: 2,
+            lost_bytes: None,
             reason: "the file ends inside a record; what came before was read".into(),
         }],
     }

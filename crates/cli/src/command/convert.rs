@@ -122,7 +122,8 @@ fn tell(outcome: &ReadOutcome, global: Global) {
         let format = outcome.files.iter().find(is_it).and_then(|file| file.format.as_deref());
         let of = if format.is_some_and(is_compressed) { " of the unpacked content" } else { "" };
         let place = issue.offset.map_or(String::new(), |offset| format!(" at byte {offset}{of}"));
-        let count = if issue.count > 1 { format!(" ({} times)", issue.count) } else { String::new() };
+        let lost = issue.lost_bytes.map_or(String::new(), |lost| format!(", {lost} bytes in all"));
+        let count = if issue.count > 1 { format!(" ({} times{lost})", issue.count) } else { String::new() };
         output::note(global, &format!("{}{place}: {}{count}", issue.file, issue.reason));
     }
 }

@@ -89,6 +89,20 @@ fn an_input_without_spans_is_not_fine() {
     let ended = run(folder.path(), &["analyze", "a.jsonl"]);
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     assert!(ended.stdout.starts_with("Nothing to report"), "{}", ended.stdout);
+    // Another kind of JSON is named, with what to give instead, whether its format is read or not.
+    for (text, said) in [
+        (
+            r#"{"traces":[{"traceID":"2f","rootServiceName":"a"}],"metrics":{}}"#,
+            "Tempo's search, which holds no spans; fetch",
+        ),
+        (r#"[{"traceId":"1","id":"2","timestamp":3}]"#, "spans of Zipkin, which are not read; export"),
+        (r#"{"resourceLogs":[{"scopeLogs":[]}]}"#, "OTLP logs, which hold no spans; export"),
+    ] {
+        write(&folder, "b.json", text.as_bytes());
+        let ended = run(folder.path(), &["analyze", "b.json"]);
+        assert_eq!(ended.code, 3, "{}", ended.stderr);
+        assert!(ended.stderr.contains(said) && ended.stderr.contains("b.json"), "{}", ended.stderr);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json};
-use stepscope_core::identity::hash_parts;
+use stepscope_core::identity::{hash_parts, mix};
 
 use super::event::Event;
 
@@ -27,6 +27,8 @@ pub(crate) struct Document {
     base_ns: i128,
     /// Whether every time is relative to that, whatever it looks like.
     is_relative: bool,
+    /// What the times of all events sum up to: files whose clocks begin at 0 differ in it.
+    times: u64,
     pub(super) rank: Option<i64>,
     pub(super) world_size: Option<i64>,
     pub(super) is_kineto: bool,
@@ -110,9 +112,20 @@ impl Document {
         u64::try_from(at_ns.checked_add(base_ns)?).ok()
     }
 
-    /// What makes ids of this file's spans differ from those of other ranks' files, and not from its own copy's.
+    /// Notes the times of an event, in any order.
+    pub(super) fn met(&mut self, at_ns: i128, end_ns: i128) {
+        let low = |ns: i128| u64::try_from(ns & i128::from(u64::MAX)).unwrap_or(0);
+        self.times = self.times.wrapping_add(mix(low(at_ns) ^ mix(low(end_ns))));
+    }
+
+    /// What makes ids of this file's spans differ from those of other files, and not from its own copy's.
     pub(super) fn seed(&self) -> u64 {
         let rank = self.rank.map_or(i64::MIN, |rank| rank);
-        hash_parts(&[b"trace event", &self.base_ns.to_le_bytes(), &rank.to_le_bytes()])
+        let (base, rank) = (self.base_ns.to_le_bytes(), rank.to_le_bytes());
+        if self.base_ns != 0 || self.rank.is_some() || self.is_kineto {
+            // It says when its clock began, or whose it is: a copy that lacks something is no other file.
+            return hash_parts(&[b"trace event", &base, &rank]);
+        }
+        hash_parts(&[b"trace event", &base, &rank, &self.times.to_le_bytes()])
     }
 }

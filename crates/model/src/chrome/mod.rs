@@ -43,6 +43,8 @@ pub(crate) struct Bad {
     pub(crate) events: u64,
     /// Where the first of those begins.
     pub(crate) first: u64,
+    /// Bytes of all of those.
+    pub(crate) bytes: u64,
     /// Events with text that is not UTF-8.
     pub(crate) mended: u64,
     /// Slices of negative length.
@@ -60,7 +62,6 @@ pub(crate) struct Gather {
     pub(crate) document: Document,
     steps: Steps,
     number: u64,
-    has_timed: bool,
     pub(crate) bad: Bad,
     failed: Option<io::Error>,
 }
@@ -73,7 +74,6 @@ impl Gather {
             document: Document::default(),
             steps: Steps::default(),
             number: 0,
-            has_timed: false,
             bad: Bad::default(),
             failed: None,
         }
@@ -83,20 +83,16 @@ impl Gather {
     pub(crate) fn event(&mut self, bytes: &[u8], offset: u64) {
         let taken = Event::parse(bytes).and_then(|event| self.take(&event));
         if taken.is_none() {
-            self.bad_event(offset);
+            self.bad_event(offset, bytes.len() as u64);
         }
-    }
-
-    /// Whether there was nothing but names, and nothing that is no event.
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.has_timed && self.bad.events == 0 && self.bad.others == 0
     }
 
     /// Notes something among the events that is none.
-    pub(crate) fn bad_event(&mut self, offset: u64) {
+    pub(crate) fn bad_event(&mut self, offset: u64, bytes: u64) {
         if self.bad.events == 0 {
             self.bad.first = offset;
         }
+        self.bad.bytes += bytes;
         self.bad.events += 1;
     }
 
@@ -142,7 +138,7 @@ impl Gather {
             _ => return None,
         }
         let at_ns = event.at_ns?;
-        self.has_timed = true;
+        self.document.met(at_ns, key.end_ns.0);
         key.at_ns = at_ns;
         if let Some((trace, span)) = &event.owner {
             key.lane = lane("span", [trace, span]);

@@ -85,6 +85,7 @@ impl Gather {
 
     fn keep(&mut self, trace_id: &[u8]) -> io::Result<()> {
         // An id of a wrong length is padded: the span is still a span.
+        self.lost.note(lost::TRACE_IDS, u64::from(trace_id.len() != 16));
         let mut id = [0; 16];
         id.iter_mut().rev().zip(trace_id.iter().rev()).for_each(|(to, &from)| *to = from);
         let open = self.traces.entry(id).or_insert_with(|| {

@@ -74,6 +74,7 @@ fn span(item: &Item, trace_id: &str, process: &Process, number: usize, lost: &mu
     let fine = [item.start_ns, item.end_ns].iter().any(|ns| ns % NS_PER_US != 0);
     lost.note(lost::NANOSECONDS, u64::from(fine));
     lost.note(lost::FLAGS, u64::from(item.flags & !1 != 0));
+    lost.note(lost::NEGATIVE, u64::from(item.end_ns < item.start_ns));
     let mut warnings = Json::Null;
     let mut tags = Vec::with_capacity(item.attributes.len() + 4);
     for (key, value) in &item.attributes {

@@ -16,6 +16,7 @@ pub(super) const NESTED: &str = "types of nested values, which became text";
 pub(super) const BYTES: &str = "types of bytes, which became base64";
 pub(super) const NO_NUMBERS: &str = "doubles that are no numbers, which became text";
 pub(super) const NEGATIVE: &str = "ends before starts";
+pub(super) const TRACE_IDS: &str = "trace ids that are not of 16 bytes";
 pub(super) const OWN_NAME: &str = "attributes called \"otlp\"";
 pub(super) const FLAGS: &str = "flags other than sampled";
 

@@ -1,14 +1,15 @@
-//! The Trace Event Format as a document (`{"traceEvents":[…]}`) or as a bare list of events, which may lack its end.
+//! The Trace Event Format as a document (`{"traceEvents":[…]}`) or as a bare list of events, which may lack its end;
+//! several may follow each other. Behind damage the next whole event is looked for.
 
 use super::{Format, LONG_LOOK, LOOK, begins_as};
 use crate::IssueKind;
 use crate::chrome::{Document, Gather, is_event};
-use crate::elements::{Stop, Walk, expect, goes_on, peek, skip};
-use crate::formats::json_document::document_end;
+use crate::elements::{Stop, Walk, expect, peek, skip, walk};
 use crate::input::Input;
 use crate::json_cursor::Cursor;
-use crate::reading::Reading;
-use crate::structure::{JsonScan, blank_prefix};
+use crate::reading::{Reading, bytes};
+use crate::salvage::events;
+use crate::structure::{JsonScan, Scanned, Strict, blank_prefix};
 
 pub(crate) static FORMAT: Format = Format {
     name: "Chrome trace events",
@@ -28,7 +29,6 @@ fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
 /// Names of members before the events that no other writer's documents begin with.
 const BEFORE_EVENTS: [&[u8]; 5] =
     [b"deviceProperties", b"distributedInfo", b"baseTimeNanoseconds", b"displayTimeUnit", b"traceEvents"];
-
 /// Whether all of an input is the beginning of a document, cut off before its events.
 fn is_cut_off(input: &mut Input<'_>) -> bool {
     let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
@@ -67,53 +67,96 @@ fn judge(begin: &[u8]) -> Option<bool> {
 
 fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let (memory_bytes, dir) = reading.intake.state.assembler.room();
-    let mut gather = Gather::new(memory_bytes, dir);
+    while peek(input).is_some() {
+        let mut gather = Gather::new(memory_bytes, dir.clone());
+        document(input, reading, &mut gather);
+        let base_offset = reading.base_offset;
+        reading.intake.chrome(gather, reading.file, base_offset, reading.sink);
+    }
+}
+
+/// Where reading goes on.
+#[derive(Clone, Copy)]
+enum At {
+    List,
+    Document,
+    /// Among the events: what stood before is damaged.
+    Events,
+}
+
+/// Takes one document.
+fn document(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) {
     let is_list = peek(input) == Some(b'[');
-    let walked =
-        if is_list { events(input, reading, &mut gather) } else { document(input, reading, &mut gather) };
-    let (offset, is_told) = (input.offset(), input.damage().is_some());
-    match walked {
-        // A list may be written until its writer dies: its end says nothing.
-        Err(Stop::End) if !is_told && !is_list => reading.issue(IssueKind::Truncated, offset, || {
-            "the document is cut off; everything in it so far was read".into()
-        }),
-        Err(Stop::Damage) => reading.issue(IssueKind::Corrupt, offset, || {
-            "the document is no JSON from here on; everything before was read".into()
-        }),
-        Err(Stop::End | Stop::Done) => {}
-        Ok(()) => {
-            if peek(input).is_some() {
-                reading.issue(IssueKind::Corrupt, input.offset(), || {
-                    "something follows the end of the document; it was not read".into()
-                });
-            } else if gather.is_empty() && !is_told {
-                reading.without_spans();
+    input.fill(LOOK);
+    let mut at = match is_list {
+        true => At::List,
+        false if is_event(input.data()) => At::Events,
+        false => At::Document,
+    };
+    loop {
+        let walked = match at {
+            At::List => expect(input, b'[').and_then(|()| list(input, reading, gather)),
+            At::Document => members(input, reading, gather, true),
+            At::Events => list(input, reading, gather).and_then(|()| rest(input, reading, gather, is_list)),
+        };
+        match walked {
+            Ok(()) | Err(Stop::Done) => return,
+            Err(Stop::End) => {
+                // A list may be written until its writer dies: its end says nothing.
+                if input.damage().is_none() && !is_list {
+                    reading.issue(IssueKind::Truncated, input.offset(), || {
+                        "the document is cut off; everything in it so far was read".into()
+                    });
+                }
+                input.consume(input.data().len());
+                return;
+            }
+            Err(Stop::Damage) => {
+                if !events::go_on(input, reading, gather) {
+                    return;
+                }
+                at = At::Events;
             }
         }
     }
-    while input.fill(1) > 0 {
-        input.consume(input.data().len());
-    }
-    let base_offset = reading.base_offset;
-    reading.intake.chrome(gather, reading.file, base_offset, reading.sink);
 }
 
-/// Takes the members of the document.
-fn document(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
-    expect(input, b'{')?;
-    if peek(input) == Some(b'}') {
-        return expect(input, b'}');
+/// What follows the events: the end of a list, or the other members of a document.
+fn rest(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather, is_list: bool) -> Walk {
+    match peek(input) {
+        Some(b',' | b'}') => members(input, reading, gather, false),
+        _ if is_list => Ok(()),
+        None => Err(Stop::End),
+        Some(_) => Err(Stop::Damage),
+    }
+}
+
+/// Takes the members of the document, all of them or those that follow one.
+fn members(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather, is_begin: bool) -> Walk {
+    if is_begin {
+        expect(input, b'{')?;
     }
     loop {
+        match peek(input) {
+            Some(b'}') => return expect(input, b'}'),
+            Some(b',') => expect(input, b',')?,
+            _ => {}
+        }
+        if peek(input) == Some(b'}') {
+            continue;
+        }
         let name = name(input)?;
         expect(input, b':')?;
         match name.as_slice() {
-            b"traceEvents" if peek(input) == Some(b'[') => events(input, reading, gather)?,
+            b"traceEvents" if peek(input) == Some(b'[') => {
+                input.consume(1);
+                list(input, reading, gather)?;
+            }
             name if Document::wants(name) => member(name, input, gather)?,
             _ => skip(input)?,
         }
-        if !goes_on(input, b'}')? {
-            return Ok(());
+        if !matches!(peek(input), Some(b',' | b'}') | None) {
+            return Err(Stop::Damage);
         }
     }
 }
@@ -126,23 +169,27 @@ fn name(input: &mut Input<'_>) -> Result<Vec<u8>, Stop> {
     input.fill(LOOK);
     let mut cursor = Cursor::at(input.data(), 0);
     match cursor.string() {
-        Some(name) => {
+        Some(name) if !name.contains(&0) => {
             let (name, end) = (name.to_vec(), cursor.pos());
             input.consume(end);
             Ok(name)
         }
         None if input.data().first() == Some(&b'"') && input.has_ended() => Err(Stop::End),
-        None => Err(Stop::Damage),
+        _ => Err(Stop::Damage),
     }
 }
 
 /// Takes a small member; larger ones are stepped over.
 fn member(name: &[u8], input: &mut Input<'_>, gather: &mut Gather) -> Walk {
     if peek(input) == Some(b'{') {
-        if let Some(end) = document_end(input, MAX_MEMBER) {
-            gather.document.member(name, input.data().get(..end).unwrap_or_default());
-            input.consume(end);
-            return Ok(());
+        match walk(input, MAX_MEMBER) {
+            Scanned::End(end) => {
+                gather.document.member(name, input.data().get(..end).unwrap_or_default());
+                input.consume(end);
+                return Ok(());
+            }
+            Scanned::Damage(_) => return Err(Stop::Damage),
+            Scanned::Short => {}
         }
     } else {
         input.fill(1 << 10);
@@ -154,46 +201,100 @@ fn member(name: &[u8], input: &mut Input<'_>, gather: &mut Gather) -> Walk {
     skip(input)
 }
 
-/// Takes the events of a list.
-fn events(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
-    expect(input, b'[')?;
-    if peek(input) == Some(b']') {
-        return expect(input, b']');
-    }
+/// Takes the events of a list, and its end.
+fn list(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
+    let mut walk = Strict::default();
+    // Whether a comma is due.
+    let mut is_behind = false;
     loop {
-        event(input, reading, gather)?;
-        if !goes_on(input, b']')? {
-            return Ok(());
-        }
-        // Writers that append leave a comma at the end.
-        if peek(input) == Some(b']') {
-            return expect(input, b']');
+        let next = peek(input).ok_or(Stop::End)?;
+        let offset = input.offset();
+        match next {
+            b']' => return expect(input, b']'),
+            b',' => {
+                if !is_behind {
+                    reading.issue(IssueKind::Corrupt, offset, || {
+                        "a comma too many; nothing was lost by it".into()
+                    });
+                }
+                input.consume(1);
+                is_behind = false;
+            }
+            b'{' => {
+                if is_behind {
+                    reading.issue(IssueKind::Corrupt, offset, || {
+                        "a comma is missing between events; nothing was lost by it".into()
+                    });
+                }
+                event(input, reading, gather, &mut walk)?;
+                is_behind = true;
+            }
+            b'[' if !is_behind || begins_as(input, judge) => {
+                if !begins_as(input, judge) {
+                    gather.bad_event(offset, 1);
+                    skip(input)?;
+                    is_behind = true;
+                    continue;
+                }
+                reading.issue(IssueKind::Corrupt, offset, || {
+                    "the list of events begins again; nothing was lost by it".into()
+                });
+                input.consume(1);
+                is_behind = false;
+            }
+            _ => {
+                let len = word(input).ok_or(Stop::Damage)?;
+                gather.bad_event(offset, len as u64);
+                input.consume(len);
+                is_behind = true;
+            }
         }
     }
 }
 
-fn event(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather) -> Walk {
-    let next = peek(input).ok_or(Stop::End)?;
+/// The length of a string or word that stands here instead of an event.
+fn word(input: &mut Input<'_>) -> Option<usize> {
+    input.fill(LOOK);
+    let mut cursor = Cursor::at(input.data(), 0);
+    let end = cursor.value()?.end;
+    let is_word = |&byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let text = input.data().get(..end)?;
+    let is_whole = text.first() == Some(&b'"') && !text.contains(&0) || text.iter().all(is_word);
+    (is_whole && matches!(cursor.peek(), Some(b',' | b']'))).then_some(end)
+}
+
+fn event(input: &mut Input<'_>, reading: &mut Reading<'_>, gather: &mut Gather, walk: &mut Strict) -> Walk {
     let offset = input.offset();
-    if next != b'{' {
-        gather.bad_event(offset);
-        return skip(input);
-    }
     reading.tell_progress();
-    let max = reading.max_message_bytes;
-    let Some(end) = document_end(input, max) else {
-        if input.has_ended() && input.data().len() <= max {
+    walk.reset();
+    let end = loop {
+        match walk.walk(input.data()) {
+            Scanned::End(end) => break end,
+            Scanned::Damage(_) => return Err(Stop::Damage),
+            Scanned::Short => {}
+        }
+        let seen = input.data().len();
+        if seen > reading.max_message_bytes {
+            skip(input)?;
+            reading.too_large(offset, input.offset() - offset);
+            return Ok(());
+        }
+        if input.fill(seen + 1) <= seen {
             if input.damage().is_none() {
-                reading.issue(IssueKind::Truncated, offset, || {
-                    "the last event is cut off; everything before it was read".into()
+                reading.loss(IssueKind::Truncated, offset, seen as u64, || {
+                    let size = bytes(seen as u64);
+                    format!("the last event is cut off: {size} were not read; everything before it was read")
                 });
             }
+            input.consume(seen);
             return Err(Stop::Done);
         }
-        reading.too_large(offset);
-        return skip(input);
     };
-    gather.event(input.data().get(..end).unwrap_or_default(), offset);
+    let event = input.data().get(..end).unwrap_or_default();
+    // Writers that do not know which event is the last one end the list with an empty one.
+    if event.get(1..end - 1).is_some_and(|inner| !inner.trim_ascii().is_empty()) {
+        gather.event(event, offset);
+    }
     input.consume(end);
     Ok(())
 }

@@ -3,9 +3,11 @@
 use stepscope_otlp::{Encoding, detect};
 
 use super::{Format, LOOK};
+use crate::elements::walk;
 use crate::input::Input;
 use crate::reading::Reading;
-use crate::structure::{JsonScan, blank_prefix};
+use crate::salvage::otlp;
+use crate::structure::{Scanned, blank_prefix};
 
 pub(crate) static FORMAT: Format = Format {
     name: "OTLP JSON document",
@@ -21,6 +23,7 @@ fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
 }
 
 fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
+    let mut is_behind = reading.is_headless();
     loop {
         let blank = loop {
             if input.fill(1) == 0 {
@@ -33,38 +36,46 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
             input.consume(blank);
         };
         input.consume(blank);
-        let offset = input.offset();
-        let Some(end) = document_end(input, reading.max_message_bytes) else {
-            if input.has_ended() && input.data().len() <= reading.max_message_bytes {
-                reading.tail(input);
-            } else {
-                reading.too_large(offset);
-                while input.fill(1) > 0 {
-                    input.consume(input.data().len());
-                }
+        let (offset, max) = (input.offset(), reading.max_message_bytes);
+        if is_behind && !is_message_here(input) {
+            otlp::damaged(input, reading, 0);
+            continue;
+        }
+        let end = match walk(input, max) {
+            Scanned::End(end) => end,
+            Scanned::Damage(at) => {
+                is_behind = true;
+                otlp::damaged(input, reading, at);
+                continue;
             }
-            return;
+            Scanned::Short => {
+                let len = input.data().len();
+                if input.has_ended() && len <= max {
+                    reading.tail(input);
+                } else {
+                    skip_all(input);
+                    reading.too_large(offset, input.offset() - offset);
+                }
+                return;
+            }
         };
         let document = input.data().get(..end).unwrap_or_default();
         if let Err(bad) = reading.message(document, offset) {
-            reading.bad_message(bad, offset);
+            reading.bad_message(bad, offset, end);
         }
         input.consume(end);
     }
 }
 
-/// Where the document ends that begins here, within `max` bytes.
-pub(crate) fn document_end(input: &mut Input<'_>, max: usize) -> Option<usize> {
-    let mut scan = JsonScan::default();
-    let mut seen = 0;
-    loop {
-        let fresh = input.data().get(seen..).unwrap_or_default();
-        if let Some(end) = scan.feed(fresh) {
-            return Some(seen + end).filter(|&end| end <= max);
-        }
-        seen = input.data().len();
-        if seen > max || input.fill(seen + 1) <= seen {
-            return None;
-        }
+/// Whether a message stands here, rather than what is around or in a damaged one.
+fn is_message_here(input: &mut Input<'_>) -> bool {
+    input.fill(LOOK);
+    detect(input.data()).is_some_and(|found| found.encoding == Encoding::Json)
+}
+
+/// Moves to the end.
+fn skip_all(input: &mut Input<'_>) {
+    while input.fill(1) > 0 {
+        input.consume(input.data().len());
     }
 }

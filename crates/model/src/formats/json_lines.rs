@@ -4,10 +4,11 @@ use stepscope_otlp::{Encoding, detect};
 
 use super::{Format, LOOK};
 use crate::IssueKind;
+use crate::elements::begins_message;
 use crate::fragments::Place;
 use crate::input::{Input, newlines_at_start, position_of_newline};
-use crate::reading::{COPY_AGAIN, Reading};
-use crate::structure::{JsonScan, blank_prefix, trim};
+use crate::reading::{COPY_AGAIN, Reading, bytes};
+use crate::structure::{JsonScan, Scanned, Strict, blank_prefix, trim};
 
 pub(crate) static FORMAT: Format = Format {
     name: "OTLP JSON lines",
@@ -16,10 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     read,
 };
 
-/// How messages begin, for finding one behind the torn rest of another on the same line.
-const BEGINNINGS: [&[u8]; 2] = [b"{\"resourceSpans\"", b"{\"resourceMetrics\""];
-
-/// Messages looked for on one line; writers that are killed leave two.
+/// Damaged messages on one line behind which the next one is looked for; writers that are killed leave two.
 const MAX_ON_A_LINE: usize = 16;
 
 fn sniff(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
@@ -65,8 +63,10 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
                         let head = input.data().get(..=end).unwrap_or_default();
                         reading.fragment(Place::Head, 0, head);
                     } else {
-                        reading.issue(IssueKind::Corrupt, offset, || {
-                            format!("not OTLP; reading went on at the next line; {COPY_AGAIN}")
+                        let lost = end as u64;
+                        reading.loss(IssueKind::Corrupt, offset, lost.max(1), || {
+                            let size = bytes(lost);
+                            format!("{size} are not OTLP; reading went on at the next line; {COPY_AGAIN}")
                         });
                     }
                 }
@@ -79,8 +79,8 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
             }
             _ => {
                 reading.at_line(offset, 1);
-                reading.too_large(offset);
                 skip_line(input);
+                reading.too_large(offset, input.offset() - offset);
                 reading.pass_lines(1);
             }
         }
@@ -93,60 +93,93 @@ enum Unread {
     NoMessage,
 }
 
-/// Takes the message on a line, and any that follow the torn rest of one.
+/// Takes the message on a line, those that follow it there, and any behind the torn rest of one.
 fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unread> {
-    let mut at = 0;
-    for attempt in 0..MAX_ON_A_LINE {
+    let (mut at, mut damaged, mut is_joined) = (0, 0, false);
+    loop {
+        at += blank_prefix(line.get(at..).unwrap_or_default());
+        // Lines of a list whose beginning is missing.
+        if is_joined && matches!(line.get(at), Some(b',' | b']')) {
+            at += 1;
+            continue;
+        }
         let rest = line.get(at..).unwrap_or_default();
         let place = offset + at as u64;
         if rest.is_empty() {
             return Ok(());
         }
-        let begins = rest.first() == Some(&b'{') && detect(rest).is_some();
-        let bad = if begins { reading.message(rest, place).err() } else { None };
+        // Where several stand on the line, not all of it is looked at again for each.
+        let len = Some(rest).filter(|_| is_joined).and_then(|rest| JsonScan::default().feed(rest));
+        let message = rest.get(..len.unwrap_or(rest.len())).unwrap_or(rest);
+        let begins = message.first() == Some(&b'{') && detect(message).is_some();
+        let bad = if begins { reading.message(message, place).err() } else { None };
         if begins && bad.is_none() {
-            return Ok(());
+            at += message.len();
+            continue;
+        }
+        if let Some(bad) = bad.as_ref().filter(|_| !is_joined) {
+            let end = JsonScan::default().feed(rest).filter(|end| (1..=bad.read_bytes).contains(end));
+            if let Some(end) = end {
+                // It was whole, and something follows.
+                is_joined = true;
+                at += end;
+                continue;
+            }
         }
         let next = next_beginning(rest);
+        let len = next.unwrap_or(rest.len());
         match bad {
-            Some(bad) => reading.bad_message(bad, place),
-            None if next.is_none() && attempt == 0 => return Err(Unread::NoMessage),
-            None => reading.issue(IssueKind::Corrupt, place, || {
-                format!("a record lacks its beginning; reading went on at the next record; {COPY_AGAIN}")
+            Some(bad) => reading.bad_message(bad, place, len),
+            None if next.is_none() && at == 0 => return Err(Unread::NoMessage),
+            None => reading.loss(IssueKind::Corrupt, place, len as u64, || {
+                let size = bytes(len as u64);
+                format!("{size} are no record, or lack its beginning; reading went on at the next record; {COPY_AGAIN}")
             }),
         }
+        damaged += 1;
         match next {
-            Some(next) => at += next,
+            Some(next) if damaged < MAX_ON_A_LINE => at += next,
+            Some(_) => {
+                let lost = (rest.len() - len) as u64;
+                reading.loss(IssueKind::Corrupt, place + len as u64, lost.max(1), || {
+                    format!("too much of a line is damaged: its last {} were not read", bytes(lost))
+                });
+                return Ok(());
+            }
             None => return Ok(()),
         }
     }
-    Ok(())
 }
 
 /// Where the next message on the same line may begin.
 fn next_beginning(line: &[u8]) -> Option<usize> {
-    (1..line.len()).find(|&at| {
-        let rest = line.get(at..).unwrap_or_default();
-        rest.first() == Some(&b'{') && BEGINNINGS.iter().any(|begin| rest.starts_with(begin))
-    })
+    (1..line.len()).find(|&at| line.get(at..).is_some_and(begins_message))
 }
 
-/// What follows the last newline: a whole message, or a torn one.
+/// What follows the last newline: whole messages, and a torn one.
 fn last_line(input: &mut Input<'_>, reading: &mut Reading<'_>) {
-    let line = trim(input.data());
-    if line.is_empty() {
-        input.consume(input.data().len());
-        return;
+    loop {
+        let blank = blank_prefix(input.data());
+        let line = trim(input.data());
+        if line.is_empty() {
+            input.consume(input.data().len());
+            return;
+        }
+        let (offset, len) = (input.offset() + blank as u64, line.len());
+        reading.at_line(offset, len as u64);
+        let end = match Strict::default().walk(line) {
+            Scanned::End(end) => end,
+            Scanned::Damage(_) if detect(line).is_some() => len,
+            // Cut off, or of another kind altogether.
+            Scanned::Damage(_) | Scanned::Short => len + 1,
+        };
+        let message = line.get(..end).unwrap_or_default();
+        if message.is_empty() || detect(message).is_none() || take(message, offset, reading).is_err() {
+            reading.tail(input);
+            return;
+        }
+        input.consume(blank + end);
     }
-    let whole = JsonScan::default().feed(line) == Some(line.len());
-    if !whole || detect(line).is_none() {
-        reading.tail(input);
-        return;
-    }
-    reading.at_line(input.offset(), input.data().len() as u64);
-    // A whole message on a line of its own never fails as `NoMessage`.
-    let _ = take(line, input.offset(), reading);
-    input.consume(input.data().len());
 }
 
 /// Moves behind the next newline, or to the end.

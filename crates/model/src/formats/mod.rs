@@ -1,8 +1,8 @@
 //! The registry of formats: one file a format and one line here. A format says whether an input is its own,
 //! by content and never by name, and reads it. Compression around a whole file is undone before.
 
-mod chrome;
-mod jaeger;
+pub(crate) mod chrome;
+pub(crate) mod jaeger;
 mod json_array;
 pub(crate) mod json_document;
 pub(crate) mod json_lines;

@@ -23,8 +23,9 @@ impl Intake {
 
     fn bad_events(&mut self, bad: Bad, file: FileId, offset: u64) {
         let issues = &mut self.state.issues;
-        issues.add(file, IssueKind::Corrupt, Some(offset + bad.first), bad.events, || {
-            "an event is no JSON, or lacks its kind or its time; only such events were left out".into()
+        let first = Some(offset + bad.first);
+        issues.add_lost(file, IssueKind::Corrupt, first, (bad.events, bad.bytes), || {
+            "an event lacks its kind or its time, or is none; only such events were left out".into()
         });
         issues.add(file, IssueKind::InvalidUtf8, Some(offset), bad.mended, || {
             "text that is not UTF-8 is shown with replacement characters".into()

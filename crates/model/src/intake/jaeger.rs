@@ -36,12 +36,14 @@ impl Intake {
         self.state.assembler.bound(&mut self.state.issues);
         match decoded.ended {
             None => Ok(()),
-            Some((_, Ended::Truncated)) => {
-                Err(BadMessage::new(IssueKind::Truncated, "the trace ends too early"))
-            }
-            Some((at, Ended::Damaged)) => {
-                Err(BadMessage::new(IssueKind::Corrupt, format!("no JSON at byte {at} of a trace")))
-            }
+            Some((_, Ended::Truncated)) => Err(BadMessage {
+                read_bytes: decoded.spans_end,
+                ..BadMessage::new(IssueKind::Truncated, "the trace ends too early")
+            }),
+            Some((at, Ended::Damaged)) => Err(BadMessage {
+                read_bytes: decoded.spans_end,
+                ..BadMessage::new(IssueKind::Corrupt, format!("no JSON at byte {at} of a trace"))
+            }),
         }
     }
 }

@@ -73,11 +73,13 @@ pub(crate) struct Intake {
 pub(crate) struct BadMessage {
     pub(crate) kind: IssueKind,
     pub(crate) reason: String,
+    /// Bytes of it in front of the damage.
+    pub(crate) read_bytes: usize,
 }
 
 impl BadMessage {
     fn new(kind: IssueKind, reason: impl Into<String>) -> Self {
-        Self { kind, reason: reason.into() }
+        Self { kind, reason: reason.into(), read_bytes: 0 }
     }
 }
 
@@ -207,7 +209,7 @@ impl Intake {
         if result.is_err() {
             self.state.drafts.clear();
         }
-        self.conclude(result.as_ref(), file, offset)
+        self.conclude(result.as_ref(), bytes, file, offset)
     }
 
     /// Takes what another thread has decoded, as if it were decoded now.
@@ -238,13 +240,14 @@ impl Intake {
                 }
             }
         }
-        self.conclude(batch.outcome.as_ref(), file, offset)
+        self.conclude(batch.outcome.as_ref(), &batch.message, file, offset)
     }
 
     /// The end of a message.
     fn conclude(
         &mut self,
         result: Result<&DecodeStats, &DecodeError>,
+        bytes: &[u8],
         file: FileId,
         offset: u64,
     ) -> Result<(), BadMessage> {
@@ -256,7 +259,15 @@ impl Intake {
             Err(error) => {
                 self.left_out(error.stats(), file, offset);
                 let kind = if error.is_truncated() { IssueKind::Truncated } else { IssueKind::Corrupt };
-                Err(BadMessage::new(kind, format!("{error} of the record")))
+                let read_bytes = error.offset();
+                // Text is read up to the first zero: see `json_text`.
+                let around = bytes.get(read_bytes.saturating_sub(1)..).unwrap_or_default();
+                let is_hole = bytes.first() == Some(&b'{') && around.iter().take(2).any(|&byte| byte == 0);
+                let reason = match is_hole {
+                    true => format!("zeros stand at byte {read_bytes} of the record"),
+                    false => format!("{error} of the record"),
+                };
+                Err(BadMessage { read_bytes, ..BadMessage::new(kind, reason) })
             }
         }
     }
@@ -329,6 +340,21 @@ impl Intake {
     }
 }
 
+/// The bytes up to the first zero, with it, which is none of JSON: a hole that begins in a text and ends in another would be taken
+/// for one long text, and what it swallowed would be missed by nobody.
+fn json_text(bytes: &[u8]) -> &[u8] {
+    let (chunks, rest) = bytes.as_chunks::<256>();
+    // Without an early exit the compiler compares many bytes at once.
+    let has_zero = |chunk: &[u8; 256]| chunk.iter().fold(u8::MAX, |least, &byte| least.min(byte)) == 0;
+    let whole = chunks.iter().position(has_zero).map(|at| at * 256);
+    if whole.is_none() && !rest.contains(&0) {
+        return bytes;
+    }
+    let from = whole.unwrap_or(chunks.len() * 256);
+    let zero = bytes.iter().skip(from).position(|&byte| byte == 0).map_or(bytes.len(), |at| from + at);
+    bytes.get(..=zero).unwrap_or(bytes)
+}
+
 fn decode(
     decoders: &mut Decoders,
     bytes: &[u8],
@@ -339,8 +365,8 @@ fn decode(
     match (encoding, signal) {
         (Encoding::Proto, Some(Signal::Traces)) => decoders.proto.decode_traces(bytes, visitor),
         (Encoding::Proto, Some(Signal::Metrics)) => decoders.proto.decode_metrics(bytes, visitor),
-        (Encoding::Json, Some(Signal::Traces)) => decoders.json.decode_traces(bytes, visitor),
-        (Encoding::Json, Some(Signal::Metrics)) => decoders.json.decode_metrics(bytes, visitor),
+        (Encoding::Json, Some(Signal::Traces)) => decoders.json.decode_traces(json_text(bytes), visitor),
+        (Encoding::Json, Some(Signal::Metrics)) => decoders.json.decode_metrics(json_text(bytes), visitor),
         // Logs are not read, and a message without items has nothing to read.
         (_, Some(Signal::Logs) | None) => Ok(DecodeStats::default()),
     }

@@ -28,6 +28,8 @@ pub(crate) struct Decoded {
     pub(crate) first_bad: (usize, String),
     /// Spans with text that is not UTF-8.
     pub(crate) invalid_utf8: u64,
+    /// Byte behind the last whole span.
+    pub(crate) spans_end: usize,
     /// Why not all of it was read, and where: the text ends, or is no JSON from there on.
     pub(crate) ended: Option<(usize, Ended)>,
 }
@@ -76,6 +78,31 @@ pub(crate) fn is_trace(bytes: &[u8]) -> bool {
     found
 }
 
+/// Whether a trace begins here, rather than a span of one.
+pub(crate) fn begins_trace(bytes: &[u8]) -> bool {
+    let mut found = false;
+    let _ = Cursor::new(bytes).members(|cursor, key| {
+        match key {
+            b"spans" => found = cursor.peek() == Some(b'['),
+            b"spanID" => return None,
+            _ => {}
+        }
+        if found { None } else { cursor.value().map(drop) }
+    });
+    found
+}
+
+/// Whether an object is a span.
+pub(crate) fn is_span(bytes: &[u8]) -> bool {
+    let (mut has_id, mut has_more) = (false, false);
+    let _ = Cursor::new(bytes).members(|cursor, key| {
+        has_id |= key == b"spanID";
+        has_more |= matches!(key, b"operationName" | b"startTime" | b"processID");
+        if has_id && has_more { None } else { cursor.value().map(drop) }
+    });
+    has_id && has_more
+}
+
 fn are_spans(mut cursor: Cursor<'_>) -> bool {
     let mut found = false;
     let _ = cursor.elements(|cursor| {
@@ -108,6 +135,7 @@ pub(crate) fn decode(bytes: &[u8], visitor: &mut impl Visitor) -> Decoded {
     let mut cursor = Cursor::at(bytes, spans);
     let whole = cursor.elements(|cursor| {
         let range = cursor.value()?;
+        reading.decoded.spans_end = range.end;
         reading.span(range);
         Some(())
     });

@@ -280,7 +280,7 @@ pub(super) const TABLES: &[Table] = &[
     // What became of the spans: how many were emitted, exported by each sink, lost for each reason, missing.
     ("losses.csv", "fates.*", "fate sink reason spans is_missing_here advice"),
     ("inputs.csv", "inputs.*", "path format size_bytes=bytes spans"),
-    ("read_issues.csv", "read_issues.*", "file kind offset_bytes=offset count reason"),
+    ("read_issues.csv", "read_issues.*", "file kind offset_bytes=offset count lost_bytes reason"),
     ("limits.csv", "detailed_metrics.limits.*", "limit depth"),
     (
         "other_runs.csv",
