@@ -9,6 +9,8 @@
 mod document;
 mod emit;
 mod event;
+mod fold;
+mod hosts;
 mod kineto;
 mod names;
 mod nest;
@@ -31,6 +33,9 @@ use nest::Nest;
 use steps::{Steps, is_beyond};
 use store::{Body, Key, Store};
 
+/// Begun slices of one thread, among which steps are looked for.
+const MAX_OPEN: usize = 1 << 12;
+
 /// Lanes of different kinds have different hashes.
 fn lane(kind: &str, parts: [&str; 2]) -> u64 {
     hash_parts(&[kind.as_bytes(), parts[0].as_bytes(), parts[1].as_bytes()])
@@ -49,6 +54,8 @@ pub(crate) struct Bad {
     pub(crate) negative: u64,
     /// Slices that are steps of numbers beyond 64 bits.
     pub(crate) steps: u64,
+    /// Sums of a compiler's slices.
+    pub(crate) sums: u64,
     /// Sound events of kinds that no span, event or link comes from.
     pub(crate) others: u64,
 }
@@ -60,6 +67,8 @@ pub(crate) struct Gather {
     pub(crate) document: Document,
     steps: Steps,
     number: u64,
+    /// The first and the last time of what has no other times.
+    times: Option<(i128, i128)>,
     has_timed: bool,
     pub(crate) bad: Bad,
     failed: Option<io::Error>,
@@ -73,6 +82,7 @@ impl Gather {
             document: Document::default(),
             steps: Steps::default(),
             number: 0,
+            times: None,
             has_timed: false,
             bad: Bad::default(),
             failed: None,
@@ -120,6 +130,11 @@ impl Gather {
                 return Some(());
             }
             b'X' if kineto::is_recording(&event.category, &event.pid) => return Some(()),
+            b'X' if is_sum(event) => {
+                self.bad.sums += 1;
+                self.has_timed = true;
+                return Some(());
+            }
             b'X' => {
                 let at_ns = event.at_ns?;
                 let duration_ns = event.duration_ns.unwrap_or(0);
@@ -129,7 +144,12 @@ impl Gather {
                 (key.lane, key.rank) = (thread(), 1);
                 self.steps.note(event, key.lane, at_ns, key.end_ns.0);
             }
-            b'B' | b'E' => key.lane = thread(),
+            b'B' | b'E' => {
+                key.lane = thread();
+                if phase == b'B' {
+                    self.steps.note_begin(event);
+                }
+            }
             b'i' | b's' | b't' | b'f' => (key.lane, key.rank) = (thread(), 2),
             b'b' | b'e' => key.lane = lane("async", [&event.id.to_string(), ""]),
             b'n' => (key.lane, key.rank) = (lane("async", [&event.id.to_string(), ""]), 2),
@@ -153,6 +173,9 @@ impl Gather {
                 _ => 1,
             };
             key.at_ns = 0;
+        } else {
+            let (first, last) = self.times.unwrap_or((at_ns, at_ns));
+            self.times = Some((first.min(at_ns), last.max(at_ns)));
         }
         let body = Body {
             phase,
@@ -171,19 +194,24 @@ impl Gather {
         Some(())
     }
 
-    /// No more events: what they are can be told. The index is for [`Gathered::emitter`].
+    /// No more events: what they are can be told, or all of them as they are where `is_raw`. The index is for
+    /// [`Gathered::emitter`].
     ///
     /// # Errors
     /// Where temporary files fail.
-    pub(crate) fn finish(mut self) -> io::Result<(Gathered, Index)> {
+    pub(crate) fn finish(mut self, is_raw: bool) -> io::Result<(Gathered, Index)> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         self.store.sort()?;
-        self.steps.finish(self.document.seed());
-        self.document.name_all(self.steps.process());
+        if self.steps.has_begun {
+            self.find_begun()?;
+        }
+        self.steps.finish(&self.document);
+        self.document.name_all(&self.steps);
+        let shifted_ns = self.times.and_then(|(first, last)| self.document.shift(first, last));
         let mut index = Index::default();
-        let mut nest = Nest::new(&self.document, &self.steps, &mut index, true);
+        let mut nest = Nest::new(&self.document, &self.steps, &mut index, (true, is_raw));
         let mut walk = self.store.walk()?;
         let mut out = nest::Out::default();
         while let Some((key, body)) = walk.next()? {
@@ -192,8 +220,44 @@ impl Gather {
         }
         drop(walk);
         let Self { store, document, steps, .. } = self;
-        Ok((Gathered { store, document, steps }, index))
+        Ok((Gathered { store, document, steps, is_raw, shifted_ns }, index))
     }
+
+    /// Finds steps whose ends are events of their own, in the order of each thread.
+    fn find_begun(&mut self) -> io::Result<()> {
+        let mut walk = self.store.walk()?;
+        let mut lane = None;
+        let mut open: Vec<Option<(i64, i128)>> = Vec::new();
+        let end = |steps: &mut Steps, open: &mut Vec<Option<(i64, i128)>>| {
+            open.drain(..).flatten().for_each(|(number, _)| steps.note_unfinished(number));
+        };
+        while let Some((key, body)) = walk.next()? {
+            if lane != Some(key.lane) {
+                end(&mut self.steps, &mut open);
+                lane = Some(key.lane);
+            }
+            match body.phase {
+                b'B' if open.len() < MAX_OPEN => {
+                    let number = steps::number(body.name).filter(|_| !is_of_device(body.category));
+                    open.push(number.map(|number| (number, body.at_ns)));
+                }
+                b'E' => {
+                    if let Some(Some((number, start_ns))) = open.pop() {
+                        self.steps.note_ended(body.pid, number, key.lane, start_ns, body.at_ns);
+                    }
+                }
+                _ => {}
+            }
+        }
+        end(&mut self.steps, &mut open);
+        Ok(())
+    }
+}
+
+/// Whether a slice is none but the sum of all of a name, as clang writes them behind its own (`-ftime-trace`).
+fn is_sum(event: &Event<'_>) -> bool {
+    let says = |word: &[u8]| event.args.windows(word.len()).any(|window| window == word);
+    event.name.starts_with("Total ") && says(b"\"count\"") && says(b"\"avg ms\"")
 }
 
 /// All events of one file, in order, and what ties them together.
@@ -202,4 +266,20 @@ pub(crate) struct Gathered {
     store: Store,
     document: Document,
     steps: Steps,
+    /// Whether all is told as it is written.
+    is_raw: bool,
+    /// By how much times were moved.
+    pub(crate) shifted_ns: Option<u64>,
+}
+
+impl Gathered {
+    /// Steps without an end, and the number of the first.
+    pub(crate) fn unfinished(&self) -> Option<(u64, i64)> {
+        self.steps.unfinished
+    }
+
+    /// How many processes have steps, where which ranks they are is only their order in the file.
+    pub(crate) fn counted_ranks(&self) -> Option<usize> {
+        self.steps.are_ranks_counted.then(|| self.steps.processes())
+    }
 }

@@ -12,6 +12,7 @@ mod keys;
 mod measured;
 mod metric;
 mod polls;
+mod profile;
 mod quads;
 mod resource;
 mod samples;
