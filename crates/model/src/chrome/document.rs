@@ -106,7 +106,8 @@ impl Document {
     pub(super) fn name_all(&mut self, steps: &Steps) {
         let xla = || self.processes.iter().find(|(_, process)| process.name.starts_with(XLA_HOST));
         let process = steps.process().or_else(|| xla().map(|(pid, _)| pid.as_str()));
-        let is_profile = steps.are_some() || (xla().is_some() && self.processes.keys().any(|pid| self.is_device(pid)));
+        let is_profile =
+            steps.are_some() || (xla().is_some() && self.processes.keys().any(|pid| self.is_device(pid)));
         if self.is_kineto || is_profile {
             let named =
                 process.and_then(|process| self.processes.get(process)).map(|process| process.name.as_str());

@@ -15,7 +15,7 @@ use super::Gathered;
 use super::document::Document;
 use super::kineto;
 use super::names::{CATEGORY, OTLP, SERIES};
-use super::nest::{Count, Lane, Nest, Out, Slice};
+use super::nest::{Count, Lane, Manner, Nest, Out, Slice};
 use super::store::Walk;
 use crate::jaeger::tag;
 
@@ -51,7 +51,7 @@ impl Gathered {
         Ok(Emitter {
             gathered: self,
             walk: self.store.walk()?,
-            nest: Nest::new(&self.document, &self.steps, index, (false, self.is_raw)),
+            nest: Nest::new(&self.document, &self.steps, index, false, self.manner),
             out: Out::default(),
             has_ended: false,
             bad_times: 0,
@@ -83,11 +83,6 @@ impl Emitter<'_> {
         (self.out.unmatched, self.out.unended, self.out.beyond)
     }
 
-    /// Annotations of devices that were left out.
-    pub(crate) fn annotations(&self) -> u64 {
-        self.out.annotations
-    }
-
     /// How many names became how many others.
     pub(crate) fn folded(&self) -> (u64, u64) {
         self.nest.folded()
@@ -100,7 +95,7 @@ impl Emitter<'_> {
 
     /// Hands over the spans that are ready.
     pub(crate) fn spans(&mut self, visitor: &mut (impl Visitor + ?Sized)) {
-        let Gathered { document, steps, is_raw, .. } = self.gathered;
+        let Gathered { document, steps, manner, .. } = self.gathered;
         let mut frame: Option<(Rc<Lane>, String, String)> = None;
         for slice in &self.out.slices {
             let args = object(&slice.args);
@@ -123,7 +118,7 @@ impl Emitter<'_> {
                 (None, _) => self.bad_times += 1,
                 (Some(times), Some(fields)) => otlp(document, slice, &args, fields, times, visitor),
                 (Some(times), None) => {
-                    let are_steps_known = steps.are_some() && !is_raw;
+                    let are_steps_known = steps.are_some() && *manner != Manner::Raw;
                     foreign(document, slice, &args, times, are_steps_known, visitor);
                 }
             }
@@ -143,12 +138,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn count(
-        &self,
-        count: &Count,
-        time_unix_ns: u64,
-        visitor: &mut (impl Visitor + ?Sized),
-    ) {
+    fn count(&self, count: &Count, time_unix_ns: u64, visitor: &mut (impl Visitor + ?Sized)) {
         let lane = Lane { pid: count.pid.clone(), ..Lane::default() };
         resource(self.gathered, &lane, visitor);
         visitor.scope(&ScopeHead::default());

@@ -154,7 +154,10 @@ pub(super) fn is_launch(category: &str) -> bool {
 /// Whether events of a category are of threads of a process, in Kineto's words of any age.
 pub(super) fn is_on_host(category: &str) -> bool {
     is_launch(category)
-        || matches!(category, "cpu_op" | "user_annotation" | "python_function" | "cpu_instant_event" | "Operator" | "Python")
+        || matches!(
+            category,
+            "cpu_op" | "user_annotation" | "python_function" | "cpu_instant_event" | "Operator" | "Python"
+        )
 }
 
 /// The number of a step as JAX and TensorFlow say it among the arguments of a slice: `step_num`, with or without quotes.
@@ -187,7 +190,7 @@ pub(crate) fn is_of_device(category: &str) -> bool {
 
 /// Whether events of a category say on a device's stream which annotation of the program what runs there is for: from its
 /// first kernel to its last.
-pub(super) fn is_device_annotation(category: &str) -> bool {
+pub(crate) fn is_device_annotation(category: &str) -> bool {
     category == "gpu_user_annotation"
 }
 

@@ -59,7 +59,8 @@ fn has_digit(name: &str) -> bool {
 fn address(text: &str) -> Option<(usize, usize)> {
     text.match_indices("0x").find_map(|(at, prefix)| {
         let digits = text.bytes().skip(at + prefix.len()).take_while(u8::is_ascii_hexdigit).count();
-        let is_word = !text.get(..at).is_some_and(|before| before.ends_with(|letter: char| letter.is_alphanumeric()));
+        let is_word =
+            !text.get(..at).is_some_and(|before| before.ends_with(|letter: char| letter.is_alphanumeric()));
         (digits >= ADDRESS_DIGITS && is_word).then_some((at, at + prefix.len() + digits))
     })
 }
@@ -163,9 +164,10 @@ impl Folds {
             true => (group.names, 1),
             false => (group.addressed, group.addressed_bases),
         };
-        self.groups.values().map(of).fold((0, 0), |(from, to), (names, folded)| {
-            (from + u64::from(names), to + u64::from(folded))
-        })
+        self.groups
+            .values()
+            .map(of)
+            .fold((0, 0), |(from, to), (names, folded)| (from + u64::from(names), to + u64::from(folded)))
     }
 }
 

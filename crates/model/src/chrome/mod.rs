@@ -26,10 +26,11 @@ use stepscope_core::identity::hash_parts;
 
 pub(crate) use document::Document;
 use event::Event;
+pub(crate) use event::is_device_annotation;
 pub(crate) use event::is_of_device;
 pub(crate) use names::{CATEGORY, OTLP, PROFILER_STEP, is_event};
-pub(crate) use nest::Index;
 use nest::Nest;
+pub(crate) use nest::{Index, Manner};
 use steps::{Steps, is_beyond};
 use store::{Body, Key, Store};
 
@@ -69,6 +70,8 @@ pub(crate) struct Gather {
     number: u64,
     /// The first and the last time of what has no other times.
     times: Option<(i128, i128)>,
+    /// Events with a time before 0.
+    before: u64,
     has_timed: bool,
     pub(crate) bad: Bad,
     failed: Option<io::Error>,
@@ -83,6 +86,7 @@ impl Gather {
             steps: Steps::default(),
             number: 0,
             times: None,
+            before: 0,
             has_timed: false,
             bad: Bad::default(),
             failed: None,
@@ -176,6 +180,7 @@ impl Gather {
         } else {
             let (first, last) = self.times.unwrap_or((at_ns, at_ns));
             self.times = Some((first.min(at_ns), last.max(at_ns)));
+            self.before += u64::from(at_ns < 0);
         }
         let body = Body {
             phase,
@@ -194,12 +199,11 @@ impl Gather {
         Some(())
     }
 
-    /// No more events: what they are can be told, or all of them as they are where `is_raw`. The index is for
-    /// [`Gathered::emitter`].
+    /// No more events: what they are can be told. The index is for [`Gathered::emitter`].
     ///
     /// # Errors
     /// Where temporary files fail.
-    pub(crate) fn finish(mut self, is_raw: bool) -> io::Result<(Gathered, Index)> {
+    pub(crate) fn finish(mut self, manner: Manner) -> io::Result<(Gathered, Index)> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -209,9 +213,12 @@ impl Gather {
         }
         self.steps.finish(&self.document);
         self.document.name_all(&self.steps);
-        let shifted_ns = self.times.and_then(|(first, last)| self.document.shift(first, last));
+        // Where events are damaged, one time before 0 is damage as well.
+        let is_shifted = self.before > 1 || self.bad.events == 0;
+        let times = self.times.filter(|_| is_shifted);
+        let shifted_ns = times.and_then(|(first, last)| self.document.shift(first, last));
         let mut index = Index::default();
-        let mut nest = Nest::new(&self.document, &self.steps, &mut index, (true, is_raw));
+        let mut nest = Nest::new(&self.document, &self.steps, &mut index, true, manner);
         let mut walk = self.store.walk()?;
         let mut out = nest::Out::default();
         while let Some((key, body)) = walk.next()? {
@@ -220,7 +227,7 @@ impl Gather {
         }
         drop(walk);
         let Self { store, document, steps, .. } = self;
-        Ok((Gathered { store, document, steps, is_raw, shifted_ns }, index))
+        Ok((Gathered { store, document, steps, manner, shifted_ns }, index))
     }
 
     /// Finds steps whose ends are events of their own, in the order of each thread.
@@ -266,8 +273,7 @@ pub(crate) struct Gathered {
     store: Store,
     document: Document,
     steps: Steps,
-    /// Whether all is told as it is written.
-    is_raw: bool,
+    manner: Manner,
     /// By how much times were moved.
     pub(crate) shifted_ns: Option<u64>,
 }

@@ -29,6 +29,17 @@ const ROUNDING_NS: i128 = 1_000;
 /// What a step is called that has no end.
 const UNFINISHED: &str = "ProfilerStep (unfinished)";
 
+/// How events are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// As they are written.
+    Raw,
+    /// As they are meant.
+    Meant,
+    /// With names folded as well.
+    Folded,
+}
+
 /// Beginnings of flows and launches.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
@@ -100,8 +111,6 @@ pub(super) struct Out {
     pub(super) unmatched: u64,
     pub(super) unended: u64,
     pub(super) beyond: u64,
-    /// Annotations of devices, which say of what runs there what the program's own say of it.
-    pub(super) annotations: u64,
 }
 
 impl Out {
@@ -117,7 +126,7 @@ pub(super) struct Nest<'c> {
     seed: u64,
     index: &'c mut Index,
     is_indexing: bool,
-    is_raw: bool,
+    manner: Manner,
     lane_key: Option<u64>,
     lane: Rc<Lane>,
     stack: Vec<Slice>,
@@ -135,14 +144,15 @@ impl<'c> Nest<'c> {
         document: &Document,
         steps: &'c Steps,
         index: &'c mut Index,
-        (is_indexing, is_raw): (bool, bool),
+        is_indexing: bool,
+        manner: Manner,
     ) -> Self {
         Self {
             steps,
             seed: document.seed(),
             index,
             is_indexing,
-            is_raw,
+            manner,
             lane_key: None,
             lane: Rc::default(),
             stack: Vec::new(),
@@ -155,15 +165,11 @@ impl<'c> Nest<'c> {
 
     /// Takes the next event.
     pub(super) fn event(&mut self, key: &Key, body: &Body<'_>, out: &mut Out) {
-        if !self.is_raw && body.phase == b'X' {
-            if is_device_annotation(body.category) {
-                out.annotations += 1;
-                return;
-            }
-            // It has not ended, whatever it says.
-            if key.end_ns.0 == body.at_ns && number(body.name).is_some() && key.at_ns == body.at_ns {
-                return;
-            }
+        let has_length = body.phase != b'X' || key.end_ns.0 != body.at_ns || key.at_ns != body.at_ns;
+        let is_step = || number(body.name).is_some() && !is_of_device(body.category);
+        if !has_length && self.manner != Manner::Raw && is_step() {
+            // A step that has not ended, whatever it says.
+            return;
         }
         if self.lane_key != Some(key.lane) {
             self.finish(out);
@@ -237,7 +243,7 @@ impl<'c> Nest<'c> {
     }
 
     fn open(&mut self, key: &Key, body: &Body<'_>, at_ns: i128, is_otlp: bool, out: &mut Out) {
-        if body.phase == b'X' && !is_otlp {
+        if body.phase == b'X' && !is_otlp && !is_device_annotation(body.category) {
             // What ends before it is not around it: times are rounded, so that neighbours may overlap.
             while let Some(top) = self.stack.last_mut()
                 && !top.is_open
@@ -260,7 +266,12 @@ impl<'c> Nest<'c> {
             let id = body.correlation.map(|id| self.of_home(id, body));
             self.tie(id, (slice.trace, slice.span), true, out);
         }
-        if self.stack.len() < MAX_DEPTH {
+        if is_device_annotation(body.category) && !slice.is_open && !is_otlp {
+            // It says of what runs there what it is for, and is not around it.
+            if !self.is_indexing {
+                out.slices.push(slice);
+            }
+        } else if self.stack.len() < MAX_DEPTH {
             self.stack.push(slice);
         } else {
             self.too_deep += u64::from(slice.is_open);
@@ -324,18 +335,17 @@ impl<'c> Nest<'c> {
         };
         // Devices have no sections of their own around what runs there.
         let around = top.filter(|_| !self.lane.is_device).map_or(0, |top| top.scope);
-        let scope = if self.is_raw { 0 } else { self.index.folds.scope(body.name, hash) };
+        let folds = self.manner == Manner::Folded;
+        let scope = if folds { self.index.folds.scope(body.name, hash) } else { 0 };
         let mut folded = None;
         if step.is_some() && number(name).is_some() {
             name = PROFILER_STEP;
-        } else if !self.is_raw {
-            if number(name).is_some() {
-                name = UNFINISHED;
-            } else if self.is_indexing {
-                self.index.folds.note(around, name, hash);
-            } else {
-                folded = self.index.folds.fold(around, name, hash);
-            }
+        } else if self.manner != Manner::Raw && number(name).is_some() && !is_of_device(body.category) {
+            name = UNFINISHED;
+        } else if folds && self.is_indexing {
+            self.index.folds.note(around, name, hash);
+        } else if folds {
+            folded = self.index.folds.fold(around, name, hash);
         }
         Slice {
             lane: Rc::clone(&self.lane),

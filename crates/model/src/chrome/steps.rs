@@ -98,7 +98,8 @@ impl Steps {
     /// Notes that a slice begins which an event of its own ends.
     pub(super) fn note_begin(&mut self, event: &Event<'_>) {
         self.hosts.note(event);
-        let is_step = number(&event.name).is_some() && !is_of_device(&event.category) && event.owner.is_none();
+        let is_step =
+            number(&event.name).is_some() && !is_of_device(&event.category) && event.owner.is_none();
         self.has_begun |= is_step;
     }
 
@@ -122,14 +123,7 @@ impl Steps {
         }
     }
 
-    fn add(
-        &mut self,
-        process: &str,
-        name: &str,
-        (number, lane): (i64, u64),
-        start_ns: i128,
-        end_ns: i128,
-    ) {
+    fn add(&mut self, process: &str, name: &str, (number, lane): (i64, u64), start_ns: i128, end_ns: i128) {
         if self.count >= MAX_STEPS {
             return;
         }
@@ -158,7 +152,8 @@ impl Steps {
             if !self.are_kinetos {
                 let mut last: Option<(u64, i128)> = None;
                 steps.retain(|step| {
-                    let is_inside = last.is_some_and(|(lane, end_ns)| lane == step.lane && step.end_ns <= end_ns);
+                    let is_inside =
+                        last.is_some_and(|(lane, end_ns)| lane == step.lane && step.end_ns <= end_ns);
                     if !is_inside {
                         last = Some((step.lane, step.end_ns));
                     }
@@ -166,7 +161,8 @@ impl Steps {
                 });
             }
             for step in steps {
-                let name = if self.are_kinetos { format!("{PROFILER_STEP}#{}", step.number) } else { String::new() };
+                let name =
+                    if self.are_kinetos { format!("{PROFILER_STEP}#{}", step.number) } else { String::new() };
                 step.span = span_id(seed, step.lane, step.start_ns, &name, 0);
                 step.trace = trace_id(hash_parts(&[&step.span.to_le_bytes(), process.as_bytes()]));
                 self.roots.insert(step.trace, step.span);
@@ -261,10 +257,10 @@ impl Steps {
         let steps = self.by_process.get(home)?;
         let after = steps.partition_point(|step| step.start_ns <= at_ns);
         let step = steps.get(after.checked_sub(1)?).filter(|step| at_ns < step.end_ns)?;
-        let is_next_inside = || steps.get(after).is_some_and(|next| next.lane == lane && next.end_ns <= end_ns);
-        let is_around = step.lane == lane
-            && end_ns > step.end_ns
-            && (at_ns == step.start_ns || is_next_inside());
+        let is_next_inside =
+            || steps.get(after).is_some_and(|next| next.lane == lane && next.end_ns <= end_ns);
+        let is_around =
+            step.lane == lane && end_ns > step.end_ns && (at_ns == step.start_ns || is_next_inside());
         (!is_around).then_some(step)
     }
 }

@@ -5,9 +5,9 @@ use std::io;
 
 use stepscope_otlp::Signal;
 
-use super::profile::{Repeated, names_folded};
+use super::profile::names_folded;
 use super::{Forward, Intake};
-use crate::chrome::{Bad, Gather, PROFILER_STEP};
+use crate::chrome::{Bad, Gather, Manner, PROFILER_STEP};
 use crate::issues::FileId;
 use crate::{IssueKind, Sink};
 
@@ -49,8 +49,12 @@ impl Intake {
         sink: &mut dyn Sink,
     ) -> io::Result<()> {
         let (others, sums) = (gather.bad.others, gather.bad.sums);
-        let is_raw = sink.raw(Signal::Traces).is_some();
-        let (gathered, mut index) = gather.finish(is_raw)?;
+        let manner = match sink.raw(Signal::Traces) {
+            Some(_) => Manner::Raw,
+            None if self.folds_names => Manner::Folded,
+            None => Manner::Meant,
+        };
+        let (gathered, mut index) = gather.finish(manner)?;
         self.profile(&gathered, file, offset);
         let mut emitter = gathered.emitter(&mut index)?;
         let mut counts = 0_u64;
@@ -66,16 +70,16 @@ impl Intake {
             }
             self.state.assembler.bound(&mut self.state.issues);
         }
-        let repeated = Repeated { annotations: emitter.annotations(), sums };
         let names = emitter.folded();
         let (unmatched, unended, beyond) = emitter.odd();
         let issues = &mut self.state.issues;
-        let left_out = counts.saturating_add(others).saturating_add(repeated.count());
+        let left_out = counts.saturating_add(others).saturating_add(sums);
         issues.add(file, IssueKind::LeftOut, None, left_out, || {
+            let repeated = format!("sums of slices (`Total …`, {sums}) repeat what they sum");
             if counts == 0 && others == 0 {
-                return repeated.words();
+                return repeated;
             }
-            let and = if repeated.count() > 0 { format!("; {}", repeated.words()) } else { String::new() };
+            let and = if sums > 0 { format!("; {repeated}") } else { String::new() };
             format!(
                 "events of counters ({counts}; `stepscope convert` to OTLP keeps them as gauges) and of kinds that take \
                  no time, such as objects, samples and memory dumps ({others}), are no part of a report{and}"

@@ -1,33 +1,10 @@
-//! What a profiler's file is told to have been read as otherwise than it is written, so that it can be compared, and what in it
-//! repeats something else. Damage is told elsewhere.
+//! What a profiler's file is told to have been read as otherwise than it is written, so that it can be compared. Damage is told
+//! elsewhere.
 
 use super::Intake;
 use crate::IssueKind;
 use crate::chrome::Gathered;
 use crate::issues::{FileId, Issues};
-
-/// Slices that repeat others.
-pub(super) struct Repeated {
-    pub(super) annotations: u64,
-    pub(super) sums: u64,
-}
-
-impl Repeated {
-    pub(super) fn count(&self) -> u64 {
-        self.annotations.saturating_add(self.sums)
-    }
-
-    pub(super) fn words(&self) -> String {
-        let Self { annotations, sums } = self;
-        match (annotations, sums) {
-            (_, 0) => format!(
-                "annotations on devices ({annotations}) repeat those of the program; kernels inside of them count"
-            ),
-            (0, _) => format!("sums of slices (`Total …`, {sums}) repeat what they sum"),
-            _ => format!("annotations on devices ({annotations}) and sums of slices ({sums}) repeat others"),
-        }
-    }
-}
 
 /// Tells how many names became how many others.
 pub(super) fn names_folded(issues: &mut Issues, file: FileId, (names, folded): (u64, u64)) {
