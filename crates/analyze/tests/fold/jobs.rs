@@ -87,6 +87,6 @@ fn names_that_differ_far_behind_their_beginning_are_two_sections() {
     build.span(1, &name("double"), 100, 300);
     let summary = summarise(&[build.foreign().trace()]);
     for (end, ns) in [("float", 100), ("double", 200)] {
-        assert_eq!(summary.section(&format!("step/{}", name(end))).unwrap().durations.total, ns, "{end}");
+        assert_eq!(summary.section(&format!("step/{}", name(end))).unwrap().stats.total, ns, "{end}");
     }
 }
