@@ -82,12 +82,12 @@ fn step_of(trace: &Trace) -> Option<i64> {
 #[test]
 fn processes_with_steps_are_ranks_as_their_names_say() {
     // As tools join the files of ranks: a prefix, a suffix, one process for all of a rank.
-    let names: [[fn(i64) -> [Json; 2]; 1]; 3] = [
-        [|rank| [json!(format!("[TP{rank:02}] 71")), json!(format!("[TP{rank:02}] 0"))]],
-        [|rank| [json!(format!("rank_{rank}_71")), json!(format!("rank_{rank}_0"))]],
-        [|rank| [json!(format!("Rank {rank}")), json!(format!("Rank {rank}"))]],
+    let names: [fn(i64) -> [Json; 2]; 3] = [
+        |rank| [json!(format!("[TP{rank:02}] 71")), json!(format!("[TP{rank:02}] 0"))],
+        |rank| [json!(format!("rank_{rank}_71")), json!(format!("rank_{rank}_0"))],
+        |rank| [json!(format!("Rank {rank}")), json!(format!("Rank {rank}"))],
     ];
-    for [name] in names {
+    for name in names {
         let mut events = Vec::new();
         for rank in [3, 1] {
             let [host, device] = name(rank);

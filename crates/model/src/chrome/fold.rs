@@ -1,7 +1,7 @@
 //! Names that are one: those that differ in addresses alone, and those of many siblings that differ in numbers alone. A
 //! report has one row for each. What slices are inside of each other is decided elsewhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use stepscope_core::identity::hash_parts;
 
@@ -41,7 +41,7 @@ pub(super) struct Folds {
     /// By the hash of the name.
     masks: HashMap<u64, Masks>,
     /// Scope and name, and scope and base.
-    met: HashMap<(u64, u64), ()>,
+    met: HashSet<(u64, u64)>,
     groups: HashMap<(u64, u64), Group>,
     has_folded: bool,
     has_address: bool,
@@ -124,12 +124,12 @@ impl Folds {
 
     /// Notes a name among its siblings: all that are inside of the same `scope`.
     pub(super) fn note(&mut self, scope: u64, name: &str, name_hash: u64) {
-        if !has_digit(name) || self.met.contains_key(&(scope, name_hash)) {
+        if !has_digit(name) || self.met.contains(&(scope, name_hash)) {
             return;
         }
         let masks = self.masks(name, name_hash);
-        let is_new = |met: &mut HashMap<(u64, u64), ()>, key: u64| {
-            met.len() < 2 * MAX_NAMES && met.insert((scope, key), ()).is_none()
+        let is_new = |met: &mut HashSet<(u64, u64)>, key: u64| {
+            met.len() < 2 * MAX_NAMES && met.insert((scope, key))
         };
         let is_name = is_new(&mut self.met, name_hash);
         let is_base = if masks.has_address { is_new(&mut self.met, masks.base) } else { is_name };

@@ -129,12 +129,11 @@ impl Steps {
         }
         self.count += 1;
         let step = Step { start_ns, end_ns, number, lane, name: hash(name), span: 0, trace: [0; 16] };
-        match self.by_process.get_mut(process) {
-            Some(steps) => steps.push(step),
-            None => {
-                self.order.push(process.to_owned());
-                self.by_process.insert(process.to_owned(), vec![step]);
-            }
+        if let Some(steps) = self.by_process.get_mut(process) {
+            steps.push(step);
+        } else {
+            self.order.push(process.to_owned());
+            self.by_process.insert(process.to_owned(), vec![step]);
         }
     }
 
