@@ -128,9 +128,8 @@ impl Folds {
             return;
         }
         let masks = self.masks(name, name_hash);
-        let is_new = |met: &mut HashSet<(u64, u64)>, key: u64| {
-            met.len() < 2 * MAX_NAMES && met.insert((scope, key))
-        };
+        let is_new =
+            |met: &mut HashSet<(u64, u64)>, key: u64| met.len() < 2 * MAX_NAMES && met.insert((scope, key));
         let is_name = is_new(&mut self.met, name_hash);
         let is_base = if masks.has_address { is_new(&mut self.met, masks.base) } else { is_name };
         let group = self.groups.entry((scope, masks.bare)).or_default();
