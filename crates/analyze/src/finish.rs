@@ -1,6 +1,6 @@
 //! From accumulators to a [`Summary`]. Each part of the summary is its subject's; this one picks the run and puts the parts together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::Mode;
 
@@ -17,7 +17,7 @@ use crate::run::{RunAcc, RunKey, coverage_finish as coverage, finish as run};
 use crate::sections::finish as sections;
 use crate::steps::few_steps::FewSteps;
 use crate::steps::warmup_sections::finish as warmup_sections;
-use crate::steps::{finish as steps, series_finish as series, step_gaps};
+use crate::steps::{finish as step_times, series_finish as series, step_gaps};
 use crate::summary::{OtherRun, RunIdentity, Summary};
 use crate::threads::finish as threads;
 
@@ -54,24 +54,71 @@ pub(crate) fn summary(
     let chosen = runs
         .iter()
         .filter(|(key, _)| wanted.as_ref().is_none_or(|wanted| wanted.is(key)))
-        .max_by_key(|(key, run)| (run.tally.first_ns, *key));
+        .max_by_key(|(key, run)| (run.tally.first_ns, *key))
+        .map(|latest| if wanted.is_none() { with_steps(runs, latest) } else { latest });
+    let (job, others) = chosen.map_or_else(Default::default, |chosen| same_job(runs, chosen, config));
+    let is_in_job = |key: &RunKey| chosen.is_some_and(|(chosen, _)| chosen == key) || others.contains(key);
     let other_runs = runs
         .iter()
-        .filter(|(key, _)| chosen.is_none_or(|(chosen, _)| chosen != *key))
-        .map(|(key, run)| OtherRun {
-            run: identity(key),
-            first_ns: run.tally.first_ns,
-            steps: run
-                .instances
-                .values()
-                .flat_map(|instance| &instance.steps)
-                .fold(0, |sum, steps| steps.count().saturating_add(sum)),
-        })
+        .filter(|(key, _)| !is_in_job(key))
+        .map(|(key, run)| OtherRun { run: identity(key), first_ns: run.tally.first_ns, steps: steps(run) })
         .collect();
     match chosen {
-        Some((key, run)) => of_run(key, (run, measured), is_cut, config, other_runs),
+        Some((key, run)) => of_run(key, (job.as_ref().unwrap_or(run), measured), is_cut, config, other_runs),
         None => Summary { other_runs, ..Summary::default() },
     }
+}
+
+/// A run and what was read of it.
+type Read<'r> = (&'r RunKey, &'r RunAcc);
+
+fn steps(run: &RunAcc) -> u64 {
+    let all = run.instances.values().flat_map(|instance| &instance.steps);
+    all.fold(0, |sum, steps| steps.count().saturating_add(sum))
+}
+
+fn are_together(a: &RunAcc, b: &RunAcc) -> bool {
+    let (a, b) = (&a.tally, &b.tally);
+    a.first_ns <= b.last_ns && b.first_ns <= a.last_ns
+}
+
+/// The run to report on where the latest is of a program that does no steps: one beside it that does, if there is one. Other
+/// programs' spans come with those of a run, and devices are programs of their own to some profilers.
+fn with_steps<'r>(runs: &'r BTreeMap<RunKey, RunAcc>, latest: Read<'r>) -> Read<'r> {
+    let (key, run) = latest;
+    if !key.is_foreign || steps(run) > 0 {
+        return latest;
+    }
+    let beside = runs.iter().filter(|(_, other)| are_together(run, other) && steps(other) > 0);
+    beside.max_by_key(|(key, run)| (run.tally.first_ns, *key)).unwrap_or(latest)
+}
+
+/// The run as a whole, and the others that it consists of: processes that each say another rank of a job of the same size do it
+/// together, whatever their programs are called. Nothing where it is whole by itself.
+fn same_job(
+    runs: &BTreeMap<RunKey, RunAcc>,
+    (key, run): Read<'_>,
+    config: &Config,
+) -> (Option<RunAcc>, Vec<RunKey>) {
+    let ranks = |run: &RunAcc| -> Option<(BTreeSet<i64>, i64)> {
+        let resources = || run.instances.keys().map(|instance| &instance.0);
+        let size = resources().next()?.world_size.filter(|&size| size > 1)?;
+        let ranks: BTreeSet<i64> = resources()
+            .map(|own| own.rank.filter(|_| own.world_size == Some(size)))
+            .collect::<Option<_>>()?;
+        Some((ranks, size))
+    };
+    let (mut job, mut others) = (None, Vec::new());
+    let Some((mut all, size)) = ranks(run).filter(|_| key.is_foreign) else { return (job, others) };
+    for (other, theirs) in runs.iter().filter(|(other, _)| *other != key && other.is_foreign) {
+        let is_part = |(own, of): &(BTreeSet<i64>, i64)| *of == size && own.is_disjoint(&all);
+        if let Some((own, _)) = ranks(theirs).filter(is_part).filter(|_| are_together(run, theirs)) {
+            all.extend(own);
+            job.get_or_insert_with(|| run.clone()).merge(theirs, &config.bounds);
+            others.push(other.clone());
+        }
+    }
+    (job, others)
 }
 
 fn of_run(
@@ -91,7 +138,7 @@ fn of_run(
     step_gaps::fill(run, &steps.numbers, &mut modes);
     let warm = warmup_sections::Warm::of(run, steps, &modes);
     warm.fill(&mut modes, &mut sections.rows);
-    let primary = steps::primary(&modes);
+    let primary = step_times::primary(&modes);
     let outside = between_steps::BetweenSteps::of(run, steps, primary, config);
     outside.fill(primary, &mut modes);
     let waits = run.driving_waits();

@@ -130,6 +130,8 @@ impl Analysis {
     }
 
     fn with(options: ReadOptions, progress: Option<Progress>, read: Arc<AtomicU64>) -> Self {
+        let mut options = options;
+        options.folds_names = true;
         let threads = options.threads;
         let partial = Partial::new(Config::default());
         let fold = Fold { partial, progress, read, told: 0, helper: None };

@@ -99,9 +99,37 @@ impl Phase {
 
     /// The phase that a section's name implies, for programs that name no phases. Only whole words that
     /// leave no doubt are recognised: `load_batch`, `pytorch.forward`, `optimizer::step`, `all_reduce`. Signs that only
-    /// catch the eye do not count: `## forward ##`, as programs write it for PyTorch's profiler.
+    /// catch the eye do not count: `## forward ##`, as programs write it for PyTorch's profiler. A frame of Python
+    /// (`train.py(12): forward`) is known by its function, and in a library only where that does the same for all who call it.
     #[must_use]
     pub fn infer(name: &str) -> Option<Self> {
+        match name.rsplit_once(".py(").and_then(|(file, rest)| Some((file, rest.split_once("): ")?.1))) {
+            Some((file, function)) => Self::of_word(function).filter(|phase| phase.is_known_of(file)),
+            None => Self::of_word(name),
+        }
+    }
+
+    /// Whether a function of a file, which is without its ending, is in this phase if it is called so. Libraries name functions
+    /// after what they do, which is seldom what the step does: `torch/utils/checkpoint` writes no checkpoint, `re` compiles
+    /// expressions.
+    fn is_known_of(self, file: &str) -> bool {
+        let mut names = file.split(['/', '\\']);
+        let is_library = names.clone().any(|name| matches!(name, "site-packages" | "dist-packages"))
+            || names.clone().any(|name| name.starts_with("python3") || name.starts_with("<frozen"))
+            || names.next().is_some_and(|first| LIBRARIES.contains(&first));
+        let has = |word: &str| file.contains(word);
+        match self {
+            _ if !is_library => true,
+            Self::Forward | Self::Backward => !has("checkpoint"),
+            Self::Communication | Self::Synchronization => has("distributed") || has("cuda"),
+            Self::Gradient => has("clip_grad"),
+            Self::Collate => has("collate"),
+            _ => false,
+        }
+    }
+
+    /// The phase that a name without a file implies.
+    fn of_word(name: &str) -> Option<Self> {
         let mut normal = [0u8; 64];
         let name = name.as_bytes();
         // Take the last path segment of `module::function` and `a.b`, lower-cased; longer names imply nothing.
@@ -129,6 +157,40 @@ fn bare(mut name: &[u8]) -> &[u8] {
     }
     name
 }
+
+/// First folders, or files, of what is no program's own code, as paths begin where a profiler has cut what is before packages.
+const LIBRARIES: &[&str] = &[
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "numpy",
+    "scipy",
+    "pandas",
+    "PIL",
+    "jax",
+    "jaxlib",
+    "flax",
+    "tensorflow",
+    "keras",
+    "transformers",
+    "tokenizers",
+    "datasets",
+    "accelerate",
+    "deepspeed",
+    "lightning",
+    "pytorch_lightning",
+    "triton",
+    "pydantic",
+    "re",
+    "sre_compile",
+    "locale",
+    "threading",
+    "multiprocessing",
+    "asyncio",
+    "concurrent",
+    "importlib",
+    "json",
+];
 
 /// Names that imply a phase. Exact, so that `forward_fill` or `io_error` imply nothing.
 pub const INFERRED: &[(&str, Phase)] = &[
@@ -192,6 +254,30 @@ mod tests {
             assert_eq!(Phase::parse(phase.as_str()), Some(phase));
         }
         assert_eq!(Phase::parse("Forward"), None);
+    }
+
+    #[test]
+    fn frames_of_libraries_imply_what_their_functions_do_for_all() {
+        for (name, expected) in [
+            ("torch/utils/checkpoint.py(451): checkpoint", None),
+            ("torch/utils/checkpoint.py(263): forward", None),
+            ("/usr/lib/python3.12/site-packages/torch/utils/checkpoint.py(451): checkpoint", None),
+            ("C:\\env\\site-packages\\lib\\checkpoint.py(1): save_checkpoint", None),
+            ("torch/nn/functional.py(4500): normalize", None),
+            ("re/__init__.py(226): compile", None),
+            ("re.py(250): compile", None),
+            ("pydantic/main.py(10): validate", None),
+            ("torch/_tensor.py(522): backward", Some(Phase::Backward)),
+            ("torch/nn/modules/linear.py(114): forward", Some(Phase::Forward)),
+            ("torch/distributed/distributed_c10d.py(2000): all_reduce", Some(Phase::Communication)),
+            ("torch/cuda/__init__.py(780): synchronize", Some(Phase::Synchronization)),
+            ("train.py(80): save_checkpoint", Some(Phase::Checkpoint)),
+            ("/home/me/project/train.py(80): evaluate", Some(Phase::Evaluation)),
+            ("models/checkpoint.py(12): build", None),
+            ("torch/utils/checkpoint.py", None),
+        ] {
+            assert_eq!(Phase::infer(name), expected, "{name}");
+        }
     }
 
     #[test]

@@ -50,6 +50,14 @@ pub enum IssueKind {
     LimitReached,
     /// Sound, but of a kind that is no part of a report; it was left out.
     LeftOut,
+    /// Names that differ in addresses, or among many siblings in numbers alone: they count as one. How many are fewer for it.
+    NamesFolded,
+    /// Times of a profiler from before 0: all of its file were moved, so that the first is 0.
+    TimesMoved,
+    /// Processes of one file that do the same steps and do not say which ranks they are: they count as ranks in its order.
+    RanksCounted,
+    /// A step that a profiler began and did not end, or that has no length: it counts as none.
+    UnfinishedStep,
     /// A step number that is none: negative, or beyond 63 bits; its span counts without a number.
     BadStep,
     /// A time that is none, as clocks have 63 bits: a span that starts then is left out, the duration of one that

@@ -19,6 +19,9 @@ pub struct ReadOptions {
     /// Threads that decode, the caller's included: 1, or 2 to have another one decode ahead where an input is large, and do
     /// the caller's [`Errand`](crate::Errand) besides. What comes out is the same. 1.
     pub threads: usize,
+    /// Whether names that differ in addresses, or with 100 siblings or more in numbers alone, are one in what profilers wrote as
+    /// trace events; how many is told ([`IssueKind::NamesFolded`](crate::IssueKind::NamesFolded)). `false`.
+    pub folds_names: bool,
 }
 
 impl Default for ReadOptions {
@@ -29,6 +32,7 @@ impl Default for ReadOptions {
             max_message_bytes: 64 << 20,
             max_unfinished_bytes: 1 << 30,
             threads: 1,
+            folds_names: false,
         }
     }
 }

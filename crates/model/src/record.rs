@@ -57,9 +57,23 @@ pub(crate) mod flag {
         if samples.is_empty() { 0 } else { SAMPLES }
     }
 
-    /// The flag of a device.
-    pub(crate) const fn of_device(is_on_device: bool) -> u8 {
-        if is_on_device { ON_DEVICE } else { 0 }
+    /// It annotates what ran on a device: no program is ended there by a signal, of which there are never two.
+    const ANNOTATION: u8 = ON_DEVICE | INTERRUPTED | TERMINATED;
+
+    /// The flag of a device, or of an annotation of one.
+    pub(crate) const fn of_device(is_on_device: bool, is_annotation: bool) -> u8 {
+        if is_annotation {
+            ANNOTATION
+        } else if is_on_device {
+            ON_DEVICE
+        } else {
+            0
+        }
+    }
+
+    /// Whether flags are those of an annotation of a device.
+    pub(crate) const fn is_annotation(flags: u8) -> bool {
+        flags & ANNOTATION == ANNOTATION
     }
 
     /// The flag of poll intervals.
@@ -395,6 +409,7 @@ impl<'a> Record<'a> {
             span_kind,
             is_error,
             is_on_device,
+            is_device_annotation,
             signal,
             process,
             thread_name,
@@ -420,6 +435,7 @@ impl<'a> Record<'a> {
         *span_kind = i32::from_le_bytes([self.head[40], self.head[41], self.head[42], self.head[43]]);
         *is_error = self.flags() & flag::ERROR != 0;
         *is_on_device = self.flags() & flag::ON_DEVICE != 0;
+        *is_device_annotation = flag::is_annotation(self.flags());
         *signal = flag::signal(self.flags());
         *process = self.process();
         // Figures that are not present keep what they were: nobody sees them.

@@ -215,6 +215,9 @@ pub struct Span {
     /// Whether it ran on an accelerator: kernels, copies and annotations of streams, by the category of the trace event that
     /// it was.
     pub is_on_device: bool,
+    /// Whether it is such an annotation: it says what the work of a stream is for, from its first kernel to its last, and is
+    /// no work itself.
+    pub is_device_annotation: bool,
     /// The signal that its error names: on the span of a run the one that ended it.
     pub signal: Option<Signal>,
     /// Which process wrote it: a number that is the same in every input for equal attributes of the resource, and
@@ -294,6 +297,7 @@ impl Default for Span {
             span_kind: 0,
             is_error: false,
             is_on_device: false,
+            is_device_annotation: false,
             signal: None,
             process: 0,
             thread_name: Text::default(),

@@ -41,7 +41,7 @@ fn facts(report: &Report) -> Vec<(Cell, Cell)> {
         let steps = count(summary.steps).at("summary/steps");
         facts.extend([
             ("Input share", share(summary.input.share).at("summary/input/share")),
-            ("Steps", cells![steps, format!(" ({mode}){}", of_all_ranks(run))]),
+            ("Steps", cells![steps, format!(" ({mode}){}", of_all_ranks(report))]),
             ("Warm-up, left out", count(summary.warmup_steps).at("summary/warmup_steps")),
         ]);
     }
@@ -91,7 +91,7 @@ fn brief(report: &Report) -> Vec<(Cell, Cell)> {
         ("Run", who(report)),
         ("Steps", what(report)),
         ("Step time", step_time(report).into_iter().collect()),
-        ("Throughput", throughput(&summary.throughput, report.run.ranks, is_partly_read)),
+        ("Throughput", throughput(&summary.throughput, ranks(report), is_partly_read)),
     ];
     for other in report.detailed_metrics.modes.iter().filter(|row| Some(row.mode.as_str()) != summary.mode) {
         let stats = &other.steady;
@@ -152,7 +152,7 @@ fn what(report: &Report) -> Vec<String> {
     if let Some(mode) = summary.mode {
         let kind = if mode == "train" { String::new() } else { format!("{mode} ") };
         let steps = things(summary.steps, "step", "steps");
-        what.push(format!("{kind}{steps}{}{}", of_all_ranks(run), warmup(summary.warmup_steps)));
+        what.push(format!("{kind}{steps}{}{}", of_all_ranks(report), warmup(summary.warmup_steps)));
         let read = summary.coverage.partly_read();
         what.extend(read.map(|(read, all)| format!("{} of {} read", count_words(read), count_words(all))));
     }
@@ -163,9 +163,10 @@ fn what(report: &Report) -> Vec<String> {
             ended => format!("{epochs} begun, {} ended", count_words(ended)),
         });
     }
-    let ranks = things(run.ranks, "rank", "ranks");
+    let number = ranks(report);
+    let ranks = things(number, "rank", "ranks");
     what.push(match run.world_size.and_then(|size| u64::try_from(size).ok()) {
-        Some(size) if size > run.ranks => format!("{ranks} of {}", count_words(size)),
+        Some(size) if size > number => format!("{ranks} of {}", count_words(size)),
         _ => ranks,
     });
     what.extend(run.elapsed_ns.map(duration));
@@ -179,9 +180,15 @@ fn what(report: &Report) -> Vec<String> {
     what
 }
 
+/// How many processes do the steps. Another program's run may have some that help it, such as those that load its data.
+fn ranks(report: &Report) -> u64 {
+    let with_steps = report.ranks.iter().filter(|row| row.steps.count > 0).count() as u64;
+    if report.run.is_foreign && with_steps > 0 { with_steps } else { report.run.ranks }
+}
+
 /// What is said behind a number of steps where several ranks did them, each its own; nothing of one.
-fn of_all_ranks(run: &Run) -> &'static str {
-    if run.ranks > 1 { " of all ranks together" } else { "" }
+fn of_all_ranks(report: &Report) -> &'static str {
+    if ranks(report) > 1 { " of all ranks together" } else { "" }
 }
 
 /// ` (and 2 of warm-up, left out)`.

@@ -64,6 +64,7 @@ impl Tally {
         for (span, node) in spans.iter().zip(view.nodes) {
             tally.errors += u64::from(span.is_error);
             match (node.role, span.kind) {
+                (Role::Marker, _) if span.is_device_annotation => {}
                 (Role::Marker, SectionKind::Run) => tally.has_started = true,
                 (Role::Marker, _) => tally.epochs_started += 1,
                 (_, SectionKind::Run) => {

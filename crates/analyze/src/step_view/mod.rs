@@ -146,7 +146,8 @@ impl Builder {
         for (index, span) in trace.spans.iter().enumerate() {
             let Some(node) = self.nodes.get(index) else { continue };
             let (around, start_ns, end_ns, thread) = (node.parent, node.start_ns, node.end_ns, node.thread);
-            let Some(parent) = self.nodes.get_mut(around as usize) else { continue };
+            let is_work = node.role != Role::Marker;
+            let Some(parent) = self.nodes.get_mut(around as usize).filter(|_| is_work) else { continue };
             parent.cover(start_ns, end_ns);
             if parent.thread == thread {
                 let (alloc, free) = (span.amount(Figure::AllocBytes), span.amount(Figure::FreeBytes));

@@ -26,7 +26,7 @@ pub(crate) enum Role {
     Outside,
     /// A run or epoch, or what another program has around its steps: what is directly inside it stands for itself.
     Container,
-    /// Says that a run or epoch has begun; no section.
+    /// Says that a run or epoch has begun, or what a device's work is for; no section.
     Marker,
     /// A batch, a request, the continuation of a trace, or a span whose parent was lost.
     #[default]
@@ -106,6 +106,11 @@ impl Builder {
             let is_orphan = family.is_some() || (!starts && parent.is_some_and(|parent| parent.is_orphan));
             let sections = if is_orphan { &mut *orphans } else { &mut *sections };
             let (place, around) = match family {
+                // It is no section.
+                _ if span.is_device_annotation => {
+                    let path = parent.map_or(ROOT, |parent| parent.path);
+                    (PathSlot { path, is_collapsed: true }, ABSENT)
+                }
                 Some(family) => {
                     let around = sections.child(None, family).path;
                     (sections.child(Some(around), name), ABSENT)
@@ -319,6 +324,9 @@ fn is_marker(trace: &Trace, span: &Span) -> bool {
 }
 
 fn role(trace: &Trace, span: &Span, parent: Option<&Node>, is_around_steps: bool) -> Role {
+    if span.is_device_annotation {
+        return Role::Marker;
+    }
     if span.kind == SectionKind::Step {
         return Role::Step;
     }

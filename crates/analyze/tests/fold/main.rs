@@ -21,6 +21,7 @@ mod grouping;
 mod held;
 mod hostile;
 mod input;
+mod jobs;
 mod linked;
 mod measured;
 mod orphans;

@@ -7,11 +7,17 @@ use serde_json::{Map, Value as Json};
 use stepscope_core::identity::{hash_parts, mix};
 
 use super::event::Event;
+use super::steps::Steps;
 
 /// Processes, and threads, whose names are kept.
 const MAX_NAMES: usize = 1 << 16;
 /// Times beyond this are since the Unix epoch by themselves (2001), whatever the file says of its clock.
 const ABSOLUTE_NS: i128 = 1_000_000_000_000_000_000;
+/// Recordings with times before 0 are at most so long: a year.
+const MAX_SHIFTED_NS: i128 = 366 * 86_400 * 1_000_000_000;
+/// What XLA (JAX, TensorFlow) calls the processes of hosts and of devices.
+const XLA_HOST: &str = "/host:";
+const XLA_DEVICE: &str = "/device:";
 
 /// A process.
 #[derive(Debug, Default)]
@@ -29,6 +35,8 @@ pub(crate) struct Document {
     is_relative: bool,
     /// What the times of all events sum up to: files whose clocks begin at 0 differ in it.
     times: u64,
+    /// By how much all times are moved, so that none is before 0.
+    shift_ns: i128,
     pub(super) rank: Option<i64>,
     pub(super) world_size: Option<i64>,
     pub(super) is_kineto: bool,
@@ -95,13 +103,35 @@ impl Document {
         }
     }
 
-    /// Gives all of Kineto's processes, devices among them, the name of the one that has the steps.
-    pub(super) fn name_all(&mut self, process: Option<&str>) {
-        if self.is_kineto {
+    /// Gives all processes of a program's profile, devices among them, the name of the one that has the steps. Files that were
+    /// joined, or filtered, may have lost what says that Kineto wrote them.
+    pub(super) fn name_all(&mut self, steps: &Steps) {
+        let xla = || self.processes.iter().find(|(_, process)| process.name.starts_with(XLA_HOST));
+        let process = steps.process().or_else(|| xla().map(|(pid, _)| pid.as_str()));
+        let is_profile =
+            steps.are_some() || (xla().is_some() && self.processes.keys().any(|pid| self.is_device(pid)));
+        if self.is_kineto || is_profile {
             let named =
                 process.and_then(|process| self.processes.get(process)).map(|process| process.name.as_str());
             self.service = named.filter(|name| !name.is_empty()).unwrap_or("pytorch").to_owned();
+            self.is_kineto = true;
         }
+    }
+
+    /// Whether a process is a device, as XLA names those.
+    pub(super) fn is_device(&self, process: &str) -> bool {
+        self.processes.get(process).is_some_and(|process| process.name.starts_with(XLA_DEVICE))
+    }
+
+    /// Moves all times, of which these are the first and the last, where the first is before 0: some clocks begin at the
+    /// start of a recording, or at a moment in it. Gives by how much.
+    pub(super) fn shift(&mut self, first_ns: i128, last_ns: i128) -> Option<u64> {
+        let is_before = first_ns.checked_add(self.base_ns)? < 0 && !self.is_relative;
+        // A time that is far from all others is damage.
+        if is_before && last_ns.checked_sub(first_ns)? < MAX_SHIFTED_NS {
+            self.shift_ns = first_ns.checked_add(self.base_ns)?.checked_neg()?;
+        }
+        u64::try_from(self.shift_ns).ok().filter(|&by_ns| by_ns > 0)
     }
 
     /// Nanoseconds since the Unix epoch; `None` before it.
@@ -109,7 +139,7 @@ impl Document {
         // Kineto has written both where its times began and times since the epoch.
         let is_absolute = at_ns > ABSOLUTE_NS && self.base_ns > ABSOLUTE_NS;
         let base_ns = if is_absolute && !self.is_relative { 0 } else { self.base_ns };
-        u64::try_from(at_ns.checked_add(base_ns)?).ok()
+        u64::try_from(at_ns.checked_add(base_ns)?.checked_add(self.shift_ns)?).ok()
     }
 
     /// Notes the times of an event, in any order.

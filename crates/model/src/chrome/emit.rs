@@ -15,7 +15,7 @@ use super::Gathered;
 use super::document::Document;
 use super::kineto;
 use super::names::{CATEGORY, OTLP, SERIES};
-use super::nest::{Count, Lane, Nest, Out, Slice};
+use super::nest::{Count, Lane, Manner, Nest, Out, Slice};
 use super::store::Walk;
 use crate::jaeger::tag;
 
@@ -23,6 +23,8 @@ use crate::jaeger::tag;
 const MAX_NESTED: usize = 64;
 /// Spans handed over at once.
 const BATCH: usize = 512;
+/// A category of threads of a process.
+const HOST: &str = "cpu_op";
 
 /// Trace and span that an object of arguments names, where it is of a span of OTLP.
 pub(super) fn owner(args: &[u8]) -> Option<(String, String)> {
@@ -49,7 +51,7 @@ impl Gathered {
         Ok(Emitter {
             gathered: self,
             walk: self.store.walk()?,
-            nest: Nest::new(&self.document, &self.steps, index, false),
+            nest: Nest::new(&self.document, &self.steps, index, false, self.manner),
             out: Out::default(),
             has_ended: false,
             bad_times: 0,
@@ -81,6 +83,11 @@ impl Emitter<'_> {
         (self.out.unmatched, self.out.unended, self.out.beyond)
     }
 
+    /// How many names became how many others.
+    pub(crate) fn folded(&self) -> (u64, u64) {
+        self.nest.folded()
+    }
+
     /// Events with values of counters among what is ready.
     pub(crate) fn counts(&self) -> u64 {
         self.out.counts.len() as u64
@@ -88,7 +95,7 @@ impl Emitter<'_> {
 
     /// Hands over the spans that are ready.
     pub(crate) fn spans(&mut self, visitor: &mut (impl Visitor + ?Sized)) {
-        let document = &self.gathered.document;
+        let Gathered { document, steps, manner, .. } = self.gathered;
         let mut frame: Option<(Rc<Lane>, String, String)> = None;
         for slice in &self.out.slices {
             let args = object(&slice.args);
@@ -102,7 +109,7 @@ impl Emitter<'_> {
                     visitor.scope_end();
                     visitor.resource_end();
                 }
-                resource(document, &slice.lane.pid, visitor);
+                resource(self.gathered, &slice.lane, visitor);
                 visitor.scope(&ScopeHead { name: scope, version, ..ScopeHead::default() });
                 frame = Some((Rc::clone(&slice.lane), scope.to_owned(), version.to_owned()));
             }
@@ -110,7 +117,10 @@ impl Emitter<'_> {
             match (times, fields) {
                 (None, _) => self.bad_times += 1,
                 (Some(times), Some(fields)) => otlp(document, slice, &args, fields, times, visitor),
-                (Some(times), None) => foreign(document, slice, &args, times, visitor),
+                (Some(times), None) => {
+                    let are_steps_known = steps.are_some() && *manner != Manner::Raw;
+                    foreign(document, slice, &args, times, are_steps_known, visitor);
+                }
             }
         }
         if frame.is_some() {
@@ -124,18 +134,13 @@ impl Emitter<'_> {
         let document = &self.gathered.document;
         for count in &self.out.counts {
             let Some(time_unix_ns) = document.unix_ns(count.at_ns) else { continue };
-            self.count(document, count, time_unix_ns, visitor);
+            self.count(count, time_unix_ns, visitor);
         }
     }
 
-    fn count(
-        &self,
-        document: &Document,
-        count: &Count,
-        time_unix_ns: u64,
-        visitor: &mut (impl Visitor + ?Sized),
-    ) {
-        resource(document, &count.pid, visitor);
+    fn count(&self, count: &Count, time_unix_ns: u64, visitor: &mut (impl Visitor + ?Sized)) {
+        let lane = Lane { pid: count.pid.clone(), ..Lane::default() };
+        resource(self.gathered, &lane, visitor);
         visitor.scope(&ScopeHead::default());
         visitor.metric(&MetricHead {
             name: &count.name,
@@ -175,7 +180,9 @@ fn text<'a>(fields: Option<&'a Map<String, Json>>, key: &str) -> &'a str {
 }
 
 /// The process of a lane as a resource.
-fn resource(document: &Document, pid: &str, visitor: &mut (impl Visitor + ?Sized)) {
+fn resource(gathered: &Gathered, lane: &Lane, visitor: &mut (impl Visitor + ?Sized)) {
+    let Gathered { document, steps, .. } = gathered;
+    let pid = lane.pid.as_str();
     let process = document.processes.get(pid);
     if let Some(attributes) = process.and_then(|process| process.attributes.as_ref()) {
         for (key, json) in attributes {
@@ -187,12 +194,29 @@ fn resource(document: &Document, pid: &str, visitor: &mut (impl Visitor + ?Sized
         if !name.is_empty() {
             visitor.resource_attribute(attr::SERVICE_NAME, Value::Str(name));
         }
-        if let Ok(pid) = pid.parse()
-            && !document.is_kineto
-        {
-            visitor.resource_attribute(attr::PROCESS_PID, Value::Int(pid));
+        // The program is one process with its devices; others of the file are others.
+        let home = steps.home(pid, if steps.hosts.is_host(pid) { HOST } else { "" });
+        let apart = match home {
+            Some(home) => Some(home).filter(|_| steps.are_several()),
+            None => Some(pid).filter(|_| steps.are_some() || !document.is_kineto),
+        };
+        match apart.map(|pid| (pid, pid.parse::<i64>())) {
+            Some((_, Ok(pid))) => visitor.resource_attribute(attr::PROCESS_PID, Value::Int(pid)),
+            Some((pid, Err(_))) if document.is_kineto && !pid.is_empty() => {
+                visitor.resource_attribute(attr::SERVICE_INSTANCE_ID, Value::Str(pid));
+            }
+            _ => {}
         }
-        for (key, number) in [(attr::RANK, document.rank), (attr::WORLD_SIZE, document.world_size)] {
+        let of_file = (document.rank, document.world_size);
+        let (rank, world_size) = match home {
+            Some(home) if steps.are_several() => {
+                let least = i64::try_from(steps.processes()).unwrap_or(i64::MAX);
+                (steps.rank(home), document.world_size.filter(|&size| size >= least))
+            }
+            None if steps.are_some() => (None, None),
+            _ => of_file,
+        };
+        for (key, number) in [(attr::RANK, rank), (attr::WORLD_SIZE, world_size)] {
             if let Some(number) = number {
                 visitor.resource_attribute(key, Value::Int(number));
             }
@@ -201,12 +225,13 @@ fn resource(document: &Document, pid: &str, visitor: &mut (impl Visitor + ?Sized
     visitor.resource(&ResourceHead::default());
 }
 
-/// A slice that any tracer wrote.
+/// A slice that any tracer wrote. Where it is known which slices are steps, no other is one for a number that it carries.
 fn foreign(
     document: &Document,
     slice: &Slice,
     args: &Map<String, Json>,
     times: (u64, u64),
+    are_steps_known: bool,
     visitor: &mut (impl Visitor + ?Sized),
 ) {
     let lane = &slice.lane;
@@ -233,7 +258,9 @@ fn foreign(
         visitor.span_attribute(attr::PHASE, Value::Str(phase.as_str()));
     }
     let end_args = object(&slice.end_args);
-    for (key, json) in args.iter().filter(|(key, _)| !end_args.contains_key(*key)).chain(&end_args) {
+    let is_meant = |key: &str| !are_steps_known || attr::find(key).is_none_or(|row| row.key != attr::STEP);
+    let args = args.iter().filter(|(key, _)| !end_args.contains_key(*key)).chain(&end_args);
+    for (key, json) in args.filter(|(key, _)| is_meant(key)) {
         value(json, &mut |value| visitor.span_attribute(key, value));
     }
     events(document, slice, visitor);

@@ -151,6 +151,33 @@ pub(super) fn is_launch(category: &str) -> bool {
     matches!(category, "cuda_runtime" | "cuda_driver" | "hip_runtime" | "xpu_runtime" | "Runtime")
 }
 
+/// Whether events of a category are of threads of a process, in Kineto's words of any age.
+pub(super) fn is_on_host(category: &str) -> bool {
+    is_launch(category)
+        || matches!(
+            category,
+            "cpu_op" | "user_annotation" | "python_function" | "cpu_instant_event" | "Operator" | "Python"
+        )
+}
+
+/// The number of a step as JAX and TensorFlow say it among the arguments of a slice: `step_num`, with or without quotes.
+/// Slices of Kineto, which have a category, say none so.
+pub(super) fn step_number(category: &str, args: &[u8]) -> Option<i64> {
+    const STEP_NUMBER: &[u8] = b"\"step_num\"";
+    if !category.is_empty() || !args.windows(STEP_NUMBER.len()).any(|window| window == STEP_NUMBER) {
+        return None;
+    }
+    let mut found = None;
+    let _ = Cursor::new(args).members(|cursor, key| {
+        let value = number(args.get(cursor.value()?)?);
+        if key == b"step_num" {
+            found = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok());
+        }
+        Some(())
+    });
+    found.filter(|&number: &i64| number >= 0)
+}
+
 /// Whether events of a category ran on a device, in Kineto's words of any age.
 pub(super) fn is_on_device(category: &str) -> bool {
     matches!(category, "kernel" | "gpu_memcpy" | "gpu_memset" | "Kernel" | "Memcpy" | "Memset")
@@ -158,7 +185,13 @@ pub(super) fn is_on_device(category: &str) -> bool {
 
 /// Whether events of a category lie on a device's streams: what ran there, and what annotates it.
 pub(crate) fn is_of_device(category: &str) -> bool {
-    is_on_device(category) || category == "gpu_user_annotation"
+    is_on_device(category) || is_device_annotation(category)
+}
+
+/// Whether events of a category say on a device's stream which annotation of the program what runs there is for: from its
+/// first kernel to its last.
+pub(crate) fn is_device_annotation(category: &str) -> bool {
+    category == "gpu_user_annotation"
 }
 
 #[cfg(test)]
@@ -180,6 +213,20 @@ mod tests {
         assert!(event.owner.is_none() && !event.is_mended);
         let number = Event::parse(br#"{"ph":"X","pid":7,"tid":3}"#).unwrap();
         assert_eq!((number.pid, number.at_ns), (event.pid, None));
+    }
+
+    #[test]
+    fn steps_of_jax_say_their_number_among_their_arguments() {
+        for (category, args, expected) in [
+            ("", r#"{"step_num":"17","_r":"1"}"#, Some(17)),
+            ("", r#"{"_r":1,"step_num":3}"#, Some(3)),
+            ("", r#"{"note":"\"step_num\":4"}"#, None),
+            ("", r#"{"step_num":-1}"#, None),
+            ("", r#"{"step":5}"#, None),
+            ("cpu_op", r#"{"step_num":"17"}"#, None),
+        ] {
+            assert_eq!(step_number(category, args.as_bytes()), expected, "{args}");
+        }
     }
 
     #[test]

@@ -9,6 +9,8 @@
 mod document;
 mod emit;
 mod event;
+mod fold;
+mod hosts;
 mod kineto;
 mod names;
 mod nest;
@@ -24,12 +26,16 @@ use stepscope_core::identity::hash_parts;
 
 pub(crate) use document::Document;
 use event::Event;
+pub(crate) use event::is_device_annotation;
 pub(crate) use event::is_of_device;
 pub(crate) use names::{CATEGORY, OTLP, PROFILER_STEP, is_event};
-pub(crate) use nest::Index;
 use nest::Nest;
+pub(crate) use nest::{Index, Manner};
 use steps::{Steps, is_beyond};
 use store::{Body, Key, Store};
+
+/// Begun slices of one thread, among which steps are looked for.
+const MAX_OPEN: usize = 1 << 12;
 
 /// Lanes of different kinds have different hashes.
 fn lane(kind: &str, parts: [&str; 2]) -> u64 {
@@ -51,6 +57,8 @@ pub(crate) struct Bad {
     pub(crate) negative: u64,
     /// Slices that are steps of numbers beyond 64 bits.
     pub(crate) steps: u64,
+    /// Sums of a compiler's slices.
+    pub(crate) sums: u64,
     /// Sound events of kinds that no span, event or link comes from.
     pub(crate) others: u64,
 }
@@ -62,6 +70,10 @@ pub(crate) struct Gather {
     pub(crate) document: Document,
     steps: Steps,
     number: u64,
+    /// The first and the last time of what has no other times.
+    times: Option<(i128, i128)>,
+    /// Events with a time before 0.
+    before: u64,
     pub(crate) bad: Bad,
     failed: Option<io::Error>,
 }
@@ -74,6 +86,8 @@ impl Gather {
             document: Document::default(),
             steps: Steps::default(),
             number: 0,
+            times: None,
+            before: 0,
             bad: Bad::default(),
             failed: None,
         }
@@ -116,6 +130,10 @@ impl Gather {
                 return Some(());
             }
             b'X' if kineto::is_recording(&event.category, &event.pid) => return Some(()),
+            b'X' if is_sum(event) => {
+                self.bad.sums += 1;
+                return Some(());
+            }
             b'X' => {
                 let at_ns = event.at_ns?;
                 let duration_ns = event.duration_ns.unwrap_or(0);
@@ -125,7 +143,12 @@ impl Gather {
                 (key.lane, key.rank) = (thread(), 1);
                 self.steps.note(event, key.lane, at_ns, key.end_ns.0);
             }
-            b'B' | b'E' => key.lane = thread(),
+            b'B' | b'E' => {
+                key.lane = thread();
+                if phase == b'B' {
+                    self.steps.note_begin(event);
+                }
+            }
             b'i' | b's' | b't' | b'f' => (key.lane, key.rank) = (thread(), 2),
             b'b' | b'e' => key.lane = lane("async", [&event.id.to_string(), ""]),
             b'n' => (key.lane, key.rank) = (lane("async", [&event.id.to_string(), ""]), 2),
@@ -149,6 +172,10 @@ impl Gather {
                 _ => 1,
             };
             key.at_ns = 0;
+        } else {
+            let (first, last) = self.times.unwrap_or((at_ns, at_ns));
+            self.times = Some((first.min(at_ns), last.max(at_ns)));
+            self.before += u64::from(at_ns < 0);
         }
         let body = Body {
             phase,
@@ -171,15 +198,22 @@ impl Gather {
     ///
     /// # Errors
     /// Where temporary files fail.
-    pub(crate) fn finish(mut self) -> io::Result<(Gathered, Index)> {
+    pub(crate) fn finish(mut self, manner: Manner) -> io::Result<(Gathered, Index)> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         self.store.sort()?;
-        self.steps.finish(self.document.seed());
-        self.document.name_all(self.steps.process());
+        if self.steps.has_begun {
+            self.find_begun()?;
+        }
+        self.steps.finish(&self.document);
+        self.document.name_all(&self.steps);
+        // Where events are damaged, one time before 0 is damage as well.
+        let is_shifted = self.before > 1 || self.bad.events == 0;
+        let times = self.times.filter(|_| is_shifted);
+        let shifted_ns = times.and_then(|(first, last)| self.document.shift(first, last));
         let mut index = Index::default();
-        let mut nest = Nest::new(&self.document, &self.steps, &mut index, true);
+        let mut nest = Nest::new(&self.document, &self.steps, &mut index, true, manner);
         let mut walk = self.store.walk()?;
         let mut out = nest::Out::default();
         while let Some((key, body)) = walk.next()? {
@@ -188,8 +222,44 @@ impl Gather {
         }
         drop(walk);
         let Self { store, document, steps, .. } = self;
-        Ok((Gathered { store, document, steps }, index))
+        Ok((Gathered { store, document, steps, manner, shifted_ns }, index))
     }
+
+    /// Finds steps whose ends are events of their own, in the order of each thread.
+    fn find_begun(&mut self) -> io::Result<()> {
+        let mut walk = self.store.walk()?;
+        let mut lane = None;
+        let mut open: Vec<Option<(i64, i128)>> = Vec::new();
+        let end = |steps: &mut Steps, open: &mut Vec<Option<(i64, i128)>>| {
+            open.drain(..).flatten().for_each(|(number, _)| steps.note_unfinished(number));
+        };
+        while let Some((key, body)) = walk.next()? {
+            if lane != Some(key.lane) {
+                end(&mut self.steps, &mut open);
+                lane = Some(key.lane);
+            }
+            match body.phase {
+                b'B' if open.len() < MAX_OPEN => {
+                    let number = steps::number(body.name).filter(|_| !is_of_device(body.category));
+                    open.push(number.map(|number| (number, body.at_ns)));
+                }
+                b'E' => {
+                    if let Some(Some((number, start_ns))) = open.pop() {
+                        self.steps.note_ended(body.pid, number, key.lane, start_ns, body.at_ns);
+                    }
+                }
+                _ => {}
+            }
+        }
+        end(&mut self.steps, &mut open);
+        Ok(())
+    }
+}
+
+/// Whether a slice is none but the sum of all of a name, as clang writes them behind its own (`-ftime-trace`).
+fn is_sum(event: &Event<'_>) -> bool {
+    let says = |word: &[u8]| event.args.windows(word.len()).any(|window| window == word);
+    event.name.starts_with("Total ") && says(b"\"count\"") && says(b"\"avg ms\"")
 }
 
 /// All events of one file, in order, and what ties them together.
@@ -198,4 +268,19 @@ pub(crate) struct Gathered {
     store: Store,
     document: Document,
     steps: Steps,
+    manner: Manner,
+    /// By how much times were moved.
+    pub(crate) shifted_ns: Option<u64>,
+}
+
+impl Gathered {
+    /// Steps without an end, and the number of the first.
+    pub(crate) fn unfinished(&self) -> Option<(u64, i64)> {
+        self.steps.unfinished
+    }
+
+    /// How many processes have steps, where which ranks they are is only their order in the file.
+    pub(crate) fn counted_ranks(&self) -> Option<usize> {
+        self.steps.are_ranks_counted.then(|| self.steps.processes())
+    }
 }

@@ -11,7 +11,8 @@ use std::rc::Rc;
 use stepscope_core::identity::{TraceId, hash_parts};
 
 use super::document::Document;
-use super::event::{is_launch, is_of_device, is_on_device};
+use super::event::{is_device_annotation, is_launch, is_of_device, is_on_device};
+use super::fold::Folds;
 use super::names::PROFILER_STEP;
 use super::steps::{Steps, number, span_id, trace_id};
 use super::store::{Body, Key};
@@ -25,12 +26,26 @@ const MAX_TIES: usize = 1 << 19;
 /// By how much the end of a slice is beyond the next one's start, at most, where times are rounded: to whole microseconds by
 /// the oldest writers.
 const ROUNDING_NS: i128 = 1_000;
+/// What a step is called that has no end.
+const UNFINISHED: &str = "ProfilerStep (unfinished)";
+
+/// How events are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// As they are written.
+    Raw,
+    /// As they are meant.
+    Meant,
+    /// With names folded as well.
+    Folded,
+}
 
 /// Beginnings of flows and launches.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     flows: HashMap<u64, (TraceId, u64)>,
     launches: HashMap<u64, (TraceId, u64)>,
+    pub(super) folds: Folds,
 }
 
 /// What a slice belongs to.
@@ -65,6 +80,8 @@ pub(super) struct Slice {
     pub(super) end_ns: i128,
     /// Whether an event of its own ends it.
     is_open: bool,
+    /// What those inside of it have in common by its name.
+    scope: u64,
     pub(super) args: Vec<u8>,
     /// Arguments of the event that ended it.
     pub(super) end_args: Vec<u8>,
@@ -109,11 +126,14 @@ pub(super) struct Nest<'c> {
     seed: u64,
     index: &'c mut Index,
     is_indexing: bool,
+    manner: Manner,
     lane_key: Option<u64>,
     lane: Rc<Lane>,
     stack: Vec<Slice>,
-    /// Time and name of the slice that began last, and how often it has begun: equal slices have different ids.
-    last: (i128, u64, u64),
+    /// When the slice began that began last, and the names of all that began then with how often: equal slices have
+    /// different ids.
+    begun_ns: i128,
+    begun: HashMap<u64, u64>,
     last_ns: i128,
     /// Begun beyond [`MAX_DEPTH`] and not ended.
     too_deep: u64,
@@ -125,16 +145,19 @@ impl<'c> Nest<'c> {
         steps: &'c Steps,
         index: &'c mut Index,
         is_indexing: bool,
+        manner: Manner,
     ) -> Self {
         Self {
             steps,
             seed: document.seed(),
             index,
             is_indexing,
+            manner,
             lane_key: None,
             lane: Rc::default(),
             stack: Vec::new(),
-            last: (0, 0, 0),
+            begun_ns: 0,
+            begun: HashMap::new(),
             last_ns: 0,
             too_deep: 0,
         }
@@ -142,6 +165,12 @@ impl<'c> Nest<'c> {
 
     /// Takes the next event.
     pub(super) fn event(&mut self, key: &Key, body: &Body<'_>, out: &mut Out) {
+        let has_length = body.phase != b'X' || key.end_ns.0 != body.at_ns || key.at_ns != body.at_ns;
+        let is_step = || number(body.name).is_some() && !is_of_device(body.category);
+        if !has_length && self.manner != Manner::Raw && is_step() {
+            // A step that has not ended, whatever it says.
+            return;
+        }
         if self.lane_key != Some(key.lane) {
             self.finish(out);
             self.begin_lane(key, body);
@@ -168,6 +197,11 @@ impl<'c> Nest<'c> {
         }
     }
 
+    /// How many names became how many others.
+    pub(super) fn folded(&self) -> (u64, u64) {
+        self.index.folds.counts()
+    }
+
     /// Closes what is open on the last lane.
     pub(super) fn finish(&mut self, out: &mut Out) {
         while let Some(top) = self.stack.last_mut() {
@@ -183,7 +217,7 @@ impl<'c> Nest<'c> {
 
     fn begin_lane(&mut self, key: &Key, body: &Body<'_>) {
         self.lane_key = Some(key.lane);
-        self.last = (i128::MIN, 0, 0);
+        self.begun_ns = i128::MIN;
         let is_async = matches!(body.phase, b'b' | b'e' | b'n');
         self.lane = Rc::new(Lane {
             pid: body.pid.to_owned(),
@@ -209,7 +243,7 @@ impl<'c> Nest<'c> {
     }
 
     fn open(&mut self, key: &Key, body: &Body<'_>, at_ns: i128, is_otlp: bool, out: &mut Out) {
-        if body.phase == b'X' && !is_otlp {
+        if body.phase == b'X' && !is_otlp && !is_device_annotation(body.category) {
             // What ends before it is not around it: times are rounded, so that neighbours may overlap.
             while let Some(top) = self.stack.last_mut()
                 && !top.is_open
@@ -229,9 +263,15 @@ impl<'c> Nest<'c> {
             slice.end_ns = if is_otlp { key.end_ns.0.max(at_ns) } else { key.end_ns.0 };
         }
         if self.is_indexing && is_launch(body.category) {
-            self.tie(body.correlation, (slice.trace, slice.span), true, out);
+            let id = body.correlation.map(|id| self.of_home(id, body));
+            self.tie(id, (slice.trace, slice.span), true, out);
         }
-        if self.stack.len() < MAX_DEPTH {
+        if is_device_annotation(body.category) && !slice.is_open && !is_otlp {
+            // It says of what runs there what it is for, and is not around it.
+            if !self.is_indexing {
+                out.slices.push(slice);
+            }
+        } else if self.stack.len() < MAX_DEPTH {
             self.stack.push(slice);
         } else {
             self.too_deep += u64::from(slice.is_open);
@@ -245,24 +285,27 @@ impl<'c> Nest<'c> {
     /// A slice without length, in its trace and under its parent.
     fn slice(&mut self, key: &Key, body: &Body<'_>, at_ns: i128) -> Slice {
         let hash = hash_parts(&[body.name.as_bytes()]);
-        let repeated = if (self.last.0, self.last.1) == (at_ns, hash) { self.last.2 + 1 } else { 0 };
-        self.last = (at_ns, hash, repeated);
+        if self.begun_ns != at_ns {
+            self.begun_ns = at_ns;
+            self.begun.clear();
+        }
+        let times = self.begun.entry(hash).or_default();
+        let repeated = *times;
+        *times += 1;
         let mut span = span_id(self.seed, key.lane, at_ns, body.name, repeated);
         let steps = self.steps;
         let launch = body.correlation.filter(|_| is_on_device(body.category));
+        let launch = launch.map(|launch| self.of_home(launch, body));
         let launch = launch.and_then(|launch| self.index.launches.get(&launch)).copied();
-        let at = steps.at(body.pid, at_ns);
+        let end_ns = if body.phase == b'X' { key.end_ns.0 } else { at_ns };
+        let home = steps.home(body.pid, body.category);
+        let at = home.and_then(|home| steps.at(home, key.lane, at_ns, end_ns));
         let top = self.stack.last();
         let mut name = body.name;
         let (mut parent, mut step) = (None, None);
         let trace = match (at, launch, top) {
-            (Some(at), ..)
-                if at.lane == key.lane
-                    && at.start_ns == at_ns
-                    && repeated == 0
-                    && number(name) == Some(at.number) =>
-            {
-                (name, step, span) = (PROFILER_STEP, Some(at.number), at.span);
+            (Some(at), ..) if repeated == 0 && at.is(key.lane, at_ns, hash) => {
+                (step, span) = (Some(at.number), at.span);
                 at.trace
             }
             (at, launch, top) => {
@@ -290,12 +333,27 @@ impl<'c> Nest<'c> {
                 }
             }
         };
+        // Devices have no sections of their own around what runs there.
+        let around = top.filter(|_| !self.lane.is_device).map_or(0, |top| top.scope);
+        let folds = self.manner == Manner::Folded;
+        let scope = if folds { self.index.folds.scope(body.name, hash) } else { 0 };
+        let mut folded = None;
+        if step.is_some() && number(name).is_some() {
+            name = PROFILER_STEP;
+        } else if self.manner != Manner::Raw && number(name).is_some() && !is_of_device(body.category) {
+            name = UNFINISHED;
+        } else if folds && self.is_indexing {
+            self.index.folds.note(around, name, hash);
+        } else if folds {
+            folded = self.index.folds.fold(around, name, hash);
+        }
         Slice {
             lane: Rc::clone(&self.lane),
             trace,
             span,
             parent,
-            name: name.to_owned(),
+            name: folded.unwrap_or_else(|| name.to_owned()),
+            scope,
             category: body.category.to_owned(),
             start_ns: at_ns,
             end_ns: at_ns,
@@ -370,16 +428,28 @@ impl<'c> Nest<'c> {
                 && let Some(top) = self.stack.last()
             {
                 let begin = (top.trace, top.span);
-                self.tie(Some(body.id), begin, false, out);
+                self.tie(Some(self.of_home(body.id, body)), begin, false, out);
             }
-        } else if let Some(top) = self.stack.last_mut()
-            && let Some(&begin) = self.index.flows.get(&body.id)
+            return;
+        }
+        let id = self.of_home(body.id, body);
+        if let Some(top) = self.stack.last_mut()
+            && let Some(&begin) = self.index.flows.get(&id)
             && begin != (top.trace, top.span)
             && !top.links.contains(&begin)
             && top.links.len() < MAX_ITEMS
         {
             top.links.push(begin);
         }
+    }
+
+    /// The id of a launch or a flow, which each process counts for itself, among those of several.
+    fn of_home(&self, id: u64, body: &Body<'_>) -> u64 {
+        if !self.steps.are_several() {
+            return id;
+        }
+        let home = self.steps.home(body.pid, body.category).unwrap_or_default();
+        hash_parts(&[&id.to_le_bytes(), home.as_bytes()])
     }
 
     fn tie(&mut self, id: Option<u64>, begin: (TraceId, u64), is_launch: bool, out: &mut Out) {

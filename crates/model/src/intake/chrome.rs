@@ -5,8 +5,9 @@ use std::io;
 
 use stepscope_otlp::Signal;
 
+use super::profile::names_folded;
 use super::{Forward, Intake};
-use crate::chrome::{Bad, Gather, PROFILER_STEP};
+use crate::chrome::{Bad, Gather, Manner, PROFILER_STEP};
 use crate::issues::FileId;
 use crate::{IssueKind, Sink};
 
@@ -48,8 +49,14 @@ impl Intake {
         offset: u64,
         sink: &mut dyn Sink,
     ) -> io::Result<()> {
-        let others = gather.bad.others;
-        let (gathered, mut index) = gather.finish()?;
+        let (others, sums) = (gather.bad.others, gather.bad.sums);
+        let manner = match sink.raw(Signal::Traces) {
+            Some(_) => Manner::Raw,
+            None if self.folds_names => Manner::Folded,
+            None => Manner::Meant,
+        };
+        let (gathered, mut index) = gather.finish(manner)?;
+        self.profile(&gathered, file, offset);
         let mut emitter = gathered.emitter(&mut index)?;
         let mut counts = 0_u64;
         while emitter.advance()? {
@@ -64,14 +71,22 @@ impl Intake {
             }
             self.state.assembler.bound(&mut self.state.issues);
         }
+        let names = emitter.folded();
         let (unmatched, unended, beyond) = emitter.odd();
         let issues = &mut self.state.issues;
-        issues.add(file, IssueKind::LeftOut, None, counts.saturating_add(others), || {
+        let left_out = counts.saturating_add(others).saturating_add(sums);
+        issues.add(file, IssueKind::LeftOut, None, left_out, || {
+            let repeated = format!("sums of slices (`Total …`, {sums}) repeat what they sum");
+            if counts == 0 && others == 0 {
+                return repeated;
+            }
+            let and = if sums > 0 { format!("; {repeated}") } else { String::new() };
             format!(
                 "events of counters ({counts}; `stepscope convert` to OTLP keeps them as gauges) and of kinds that take \
-                 no time, such as objects, samples and memory dumps ({others}), are no part of a report"
+                 no time, such as objects, samples and memory dumps ({others}), are no part of a report{and}"
             )
         });
+        names_folded(issues, file, names);
         issues.add(file, IssueKind::Corrupt, None, emitter.bad_times, || {
             "a time is before 1970 or after 2554; only such spans were left out".into()
         });

@@ -9,7 +9,7 @@ use super::polls::PollsDraft;
 use super::samples::SamplesDraft;
 use super::value;
 use crate::Figure;
-use crate::chrome::is_of_device;
+use crate::chrome::{is_device_annotation, is_of_device};
 use crate::record::{Fields, MAX_ITEMS, MAX_TEXT, flag};
 
 /// Numbers of keys whose meaning is kept; a power of two.
@@ -56,6 +56,7 @@ struct Facts {
     mode: Mode,
     signal: Option<Signal>,
     is_on_device: bool,
+    is_annotation: bool,
     phase: Option<Phase>,
     is_repaired: bool,
 }
@@ -70,6 +71,7 @@ impl Default for Facts {
             mode: Mode::Train,
             signal: None,
             is_on_device: false,
+            is_annotation: false,
             phase: None,
             is_repaired: false,
         }
@@ -146,6 +148,7 @@ impl Draft {
         facts.mode = Mode::Train;
         facts.signal = None;
         facts.is_on_device = false;
+        facts.is_annotation = false;
         facts.phase = None;
         facts.is_repaired = false;
         if self.has_text {
@@ -266,7 +269,11 @@ impl Draft {
                 set(&mut self.loader, value);
             }
             SpanKey::ErrorType => self.facts.signal = value::text(value).and_then(Signal::parse),
-            SpanKey::Category => self.facts.is_on_device = value::text(value).is_some_and(is_of_device),
+            SpanKey::Category => {
+                let category = value::text(value).unwrap_or_default();
+                self.facts.is_on_device = is_of_device(category);
+                self.facts.is_annotation = is_device_annotation(category);
+            }
             SpanKey::Polls => {
                 self.has_text = true;
                 self.polls.read(value);
@@ -362,7 +369,10 @@ impl Draft {
             flags: flag::of_signal(self.facts.signal)
                 | flag::of_polls(self.polls.intervals())
                 | flag::of_samples(self.samples.samples())
-                | flag::of_device(self.facts.is_on_device),
+                | flag::of_device(
+                    self.facts.is_on_device,
+                    self.facts.is_annotation && self.facts.signal.is_none(),
+                ),
             process: 0,
             present: self.facts.present,
             figures: &self.facts.figures,

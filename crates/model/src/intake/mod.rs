@@ -12,6 +12,7 @@ mod keys;
 mod measured;
 mod metric;
 mod polls;
+mod profile;
 mod quads;
 mod resource;
 mod samples;
@@ -62,6 +63,7 @@ pub(crate) struct Intake {
     pub(crate) state: State,
     decoders: Decoders,
     max_message_bytes: usize,
+    folds_names: bool,
     /// Messages that another thread decodes before it is their turn.
     pub(crate) ahead: Option<Ahead>,
     /// What that thread does besides.
@@ -124,6 +126,7 @@ impl Intake {
             },
             decoders: Decoders::default(),
             max_message_bytes: options.max_message_bytes,
+            folds_names: options.folds_names,
             ahead: (options.threads > 1).then(Ahead::default),
             errand: None,
         }

@@ -117,7 +117,8 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    /// An `AnyValue`: an object with one member. Of several the last counts.
+    /// An `AnyValue`: an object with one member. Of several the last counts. Programs in Go that write their structures as they
+    /// are put it into another one: `{"Value":{"StringValue":"a"}}`.
     #[inline]
     fn any_value(&mut self, bounds: &mut Bounds) -> Result<Any<'a>> {
         let mut any = Any::Empty;
@@ -130,10 +131,23 @@ impl<'a> Parser<'a, '_> {
                 Field::BytesValue => Any::Bytes(p.base64()?),
                 Field::ArrayValue => Any::Nested(Node::Array(p.array_value(bounds)?)),
                 Field::KvlistValue => Any::Nested(Node::Map(p.map_value(bounds)?)),
+                Field::Value => p.inner_value(bounds)?,
                 field => return p.skip_member(field),
             };
             Ok(())
         })?;
+        Ok(any)
+    }
+
+    /// A value in an object of its own.
+    #[cold]
+    fn inner_value(&mut self, bounds: &mut Bounds) -> Result<Any<'a>> {
+        bounds.depth += 1;
+        if bounds.depth > MAX_DEPTH {
+            return Err(DecodeError::new(self.pos, DecodeErrorKind::Limit, "an attribute nests too deep"));
+        }
+        let any = self.any_value(bounds)?;
+        bounds.depth -= 1;
         Ok(any)
     }
 

@@ -96,6 +96,9 @@ fn values() {
     assert!(matches!(read_value(r#"{"doubleValue":"NaN"}"#), Some(Value::DoubleValue(nan)) if nan.is_nan()));
     assert_eq!(read_value(r#"{"bytesValue":"-_8="}"#), Some(Value::BytesValue(vec![0xfb, 0xff])));
     assert_eq!(read_value(r#"{"bytesValue":"+\/8"}"#), Some(Value::BytesValue(vec![0xfb, 0xff])));
+    // Structures of Go's, written as they are.
+    assert_eq!(read_value(r#"{"Value":{"StringValue":"a"}}"#), Some(Value::StringValue("a".into())));
+    assert_eq!(read_value(r#"{"Value":{"int_value":7}}"#), Some(Value::IntValue(7)));
     assert_eq!(read_value("{}"), None);
     assert_eq!(read_value("null"), None);
     assert_eq!(read_value(r#"{"stringValue":null,"intValue":7}"#), Some(Value::IntValue(7)));

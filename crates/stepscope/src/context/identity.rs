@@ -204,8 +204,8 @@ fn fresh_run_id() -> String {
 }
 
 /// `OTEL_RESOURCE_ATTRIBUTES` (`k=v,k=v`, both percent-encoded): each key once, the last value of it, and none that
-/// the layer knows better itself. What says no attribute is handed to `refuse`, and so are those beyond
-/// [`MAX_ATTRIBUTES`].
+/// the layer knows better itself. What is left out is handed to `refuse`: what says no attribute, those that the layer knows
+/// better, and those beyond [`MAX_ATTRIBUTES`].
 fn resource_attributes(list: &str, mut refuse: impl FnMut(String)) -> Vec<(String, String)> {
     let mut attributes: Vec<(String, String)> = Vec::new();
     let mut beyond = 0_usize;
@@ -216,7 +216,12 @@ fn resource_attributes(list: &str, mut refuse: impl FnMut(String)) -> Vec<(Strin
         };
         let (key, value) = (percent_decode(key.trim()), percent_decode(value.trim()));
         let is_named_only = matches!(key.as_str(), attr::SERVICE_NAME | attr::SERVICE_VERSION);
-        if key.is_empty() || value.is_empty() || (attr::find(&key).is_some() && !is_named_only) {
+        if key.is_empty() || value.is_empty() {
+            refuse(format!("{part:?} is no key=value"));
+            continue;
+        }
+        if attr::find(&key).is_some() && !is_named_only {
+            refuse(format!("{key:?} says what the recorder says itself"));
             continue;
         }
         attributes.retain(|(name, _)| *name != key);
@@ -388,6 +393,19 @@ mod tests {
         assert_eq!(
             read("a=b,,c, =d"),
             (1, ["\"c\" is no key=value", "\"=d\" is no key=value"].map(String::from).to_vec())
+        );
+        assert_eq!(read("a=b,c="), (1, vec!["\"c=\" is no key=value".to_owned()]));
+        assert_eq!(
+            read("host.name=x,k8s.pod.name=p,rank=3,service.name=s"),
+            (
+                2,
+                [
+                    "\"host.name\" says what the recorder says itself",
+                    "\"rank\" says what the recorder says itself"
+                ]
+                .map(String::from)
+                .to_vec()
+            )
         );
         let many = (0..MAX_ATTRIBUTES + 3).map(|key| format!("k{key}=v,")).collect::<String>();
         assert_eq!(read(&format!("{many}k0=w")), (64, vec!["3 attributes beyond the first 64".to_owned()]));

@@ -12,8 +12,9 @@ use stepscope_core::path::{DEEPER, MAX_DEPTH, OTHER};
 
 use crate::phases::section_time::id_inside;
 
-/// Longer names are cut, so that hostile ones cost bounded memory.
-pub(crate) const MAX_NAME_BYTES: usize = 256;
+/// Longer names are cut, so that hostile ones cost bounded memory. Readers cut at the same length: kernels from templates
+/// have names of thousands of bytes, which differ only at their ends.
+pub(crate) const MAX_NAME_BYTES: usize = 4_096;
 
 /// Index of the empty path; takes everything when paths are cut at depth 0.
 pub(crate) const ROOT: u32 = 0;
