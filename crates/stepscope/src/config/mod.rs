@@ -60,6 +60,8 @@ pub(crate) struct Config {
     /// Whether spans carry file, line and module.
     pub locations: bool,
     pub ring_bytes: usize,
+    /// Of so many allocated bytes one is chosen and its block remembered while it is live; 0 for none. By the level where absent.
+    pub memory_sample_bytes: Option<u64>,
     /// What is left out when a ring is full.
     pub overflow: Overflow,
     pub directory: Option<PathBuf>,
@@ -109,6 +111,7 @@ impl Default for Config {
             on_sigusr2: None,
             locations: true,
             ring_bytes: 1 << 20,
+            memory_sample_bytes: None,
             overflow: Overflow::default(),
             directory: None,
             directory_bytes: 1 << 30,
@@ -195,6 +198,9 @@ impl Config {
                     &format!("is not from {least} to {most}: {taken} is taken"),
                 );
             }
+        }
+        if let Some(bytes) = reader.number("STEPSCOPE_MEMORY_SAMPLE_BYTES") {
+            self.memory_sample_bytes = Some(bytes);
         }
         if let Some(bytes) = reader.number("STEPSCOPE_DIR_BYTES") {
             self.directory_bytes = bytes.max(MIN_BOUND_BYTES);
