@@ -49,6 +49,7 @@ pub use api::layer::StepscopeLayer;
 pub use api::loader::{Batches, Loader, Traced, batches};
 pub use api::root::RootSubscriber;
 pub use api::section::SectionGuard;
+pub use api::submitter::{Submitter, in_section};
 #[cfg(feature = "fmt")]
 pub use api::with_ids::WithIds;
 pub use config::Format;

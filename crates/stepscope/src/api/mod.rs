@@ -12,5 +12,6 @@ pub(crate) mod layer;
 pub(crate) mod loader;
 pub(crate) mod root;
 pub(crate) mod section;
+pub(crate) mod submitter;
 #[cfg(feature = "fmt")]
 pub(crate) mod with_ids;

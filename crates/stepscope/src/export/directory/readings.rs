@@ -158,5 +158,5 @@ impl Readings {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "metrics"))]
 mod tests;

@@ -11,6 +11,8 @@ use super::*;
 use crate::config::Config;
 use crate::context::identity::{Given, Identity};
 use crate::export::Sink;
+use crate::export::directory::DirectorySink;
+use crate::export::encode::Context;
 use crate::export::thread_names::ThreadNames;
 use crate::hot::recorder::Recorder;
 use crate::shared::gauges::Feed;
