@@ -100,8 +100,10 @@ pub(crate) struct Block {
     /// What `program` had counted when the present owner took the block; written by the owner.
     pub(crate) base: Counts,
     pub(crate) trials: Trials,
-    /// Where the owner's stack ends, and its id; 0 where nobody has asked yet.
-    stack_end: AtomicUsize,
+    /// Where the owner's stack begins and ends, and its id; 0 where nobody has asked yet.
+    stack: [AtomicUsize; 2],
+    /// The outermost frame of the owner that was ever found.
+    pub(crate) outermost: AtomicUsize,
     thread: AtomicU32,
     owned: AtomicBool,
     /// The next older block; fixed before the block is published.
@@ -119,21 +121,24 @@ impl Block {
             aside: Hot::new(),
             base: Counts::zero(),
             trials: Trials::new(),
-            stack_end: AtomicUsize::new(0),
+            stack: [AtomicUsize::new(0), AtomicUsize::new(0)],
+            outermost: AtomicUsize::new(0),
             thread: AtomicU32::new(0),
             owned: AtomicBool::new(true),
             next: ptr::null(),
         }
     }
 
-    /// The address behind the owner's stack; 0 where it is not known. For the owner.
-    pub(crate) fn stack_end(&self) -> usize {
-        let mut end = self.stack_end.load(Relaxed);
-        if end == 0 {
-            end = sys::stack_end();
-            self.stack_end.store(end, Relaxed);
+    /// The first address of the owner's stack and the one behind it; room for nothing where they are not known. For the owner.
+    pub(crate) fn stack_bounds(&self) -> (usize, usize) {
+        let [start, end] = &self.stack;
+        if end.load(Relaxed) == 0 {
+            let bounds = sys::stack_bounds();
+            start.store(bounds.0, Relaxed);
+            // Where nobody knows, nobody is asked again: no frame fits in there.
+            end.store(bounds.1.max(1), Relaxed);
         }
-        end
+        (start.load(Relaxed), end.load(Relaxed))
     }
 
     /// The operating system's id of the owner; 0 where it is not known. For the owner.
@@ -159,7 +164,7 @@ impl Block {
             base.store(count.load(Relaxed), Relaxed);
         }
         self.program.peak_bytes.store(self.program.net_bytes(), Relaxed);
-        self.stack_end.store(0, Relaxed);
+        self.stack.iter().chain([&self.outermost]).for_each(|address| address.store(0, Relaxed));
         self.thread.store(0, Relaxed);
         self.trials.open(&self.program);
     }

@@ -1,5 +1,5 @@
 //! The few functions of the C library that the standard library links anyway but does not offer: a callback
-//! at thread exit, the page size, where a thread's stack ends, and its id. Elsewhere than on Linux and Apple's systems there
+//! at thread exit, the page size, where a thread's stack lies, and its id. Elsewhere than on Linux and Apple's systems there
 //! is no callback, elsewhere than on Linux nothing of the others.
 #![expect(unsafe_code, reason = "calls the C library")]
 
@@ -86,7 +86,8 @@ mod thread {
         fn pthread_attr_destroy(attributes: *mut Attributes) -> c_int;
     }
 
-    pub(crate) fn stack_end() -> usize {
+    /// The first address of the calling thread's stack, and the one behind it; twice 0 where they are not known.
+    pub(crate) fn stack_bounds() -> (usize, usize) {
         let mut attributes: Attributes = [0; 16];
         let (mut start, mut size) = (ptr::null_mut(), 0);
         // SAFETY: the pointers are valid for the calls, and the attributes are initialised by the first one.
@@ -97,7 +98,7 @@ mod thread {
                 known
             }
         };
-        if known { start.addr().saturating_add(size) } else { 0 }
+        if known { (start.addr(), start.addr().saturating_add(size)) } else { (0, 0) }
     }
 
     pub(crate) fn thread_id() -> u32 {
@@ -107,8 +108,8 @@ mod thread {
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 mod thread {
-    pub(crate) fn stack_end() -> usize {
-        0
+    pub(crate) fn stack_bounds() -> (usize, usize) {
+        (0, 0)
     }
 
     pub(crate) fn thread_id() -> u32 {
@@ -116,7 +117,7 @@ mod thread {
     }
 }
 
-pub(crate) use thread::{stack_end, thread_id};
+pub(crate) use thread::{stack_bounds, thread_id};
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(crate) use unix::at_thread_exit;

@@ -1,5 +1,5 @@
 //! What keeps memory and is healthy: it fills in the first steps, to as many bytes as the leak has at the end, in blocks of the
-//! same sizes, and from then on replaces one block in each step.
+//! same sizes, and from then on replaces some in each step, one byte where the leak takes sixteen.
 
 use crate::sizes::Sizes;
 
@@ -16,11 +16,13 @@ pub struct Retainer {
     steps: u64,
     done: u64,
     kept: Vec<Vec<u8>>,
+    /// Bytes that are to be replaced.
+    due: usize,
 }
 
 impl Retainer {
     pub fn new(sizes: Sizes, steps: u64) -> Self {
-        Self { sizes, steps, done: 0, kept: Vec::new() }
+        Self { sizes, steps, done: 0, kept: Vec::new(), due: 0 }
     }
 
     /// One step.
@@ -42,13 +44,15 @@ impl Retainer {
         }
     }
 
-    /// Replaces a block, as caches do.
+    /// Replaces some blocks, as caches do.
     #[tracing::instrument(skip_all)]
     fn refresh(&mut self) {
-        let at = self.sizes.next() as usize;
+        self.due += self.sizes.step().iter().sum::<usize>() / 16;
         let length = self.kept.len().max(1);
-        if let Some(place) = self.kept.get_mut(at % length) {
+        while self.due > 0 {
+            let Some(place) = self.kept.get_mut(self.sizes.next() as usize % length) else { return };
             *place = vec![2_u8; place.len()];
+            self.due = self.due.saturating_sub(place.len());
         }
     }
 

@@ -68,7 +68,8 @@ pub struct Dropped {
     pub samples: u64,
     /// Samples whose stack found no room.
     pub stacks: u64,
-    /// Stacks that ended before the thread's first function: broken chains of frame pointers, or more than [`MAX_FRAMES`].
+    /// Stacks that ended before the outermost function that was known of their thread: broken chains of frame pointers, or
+    /// more frames than [`MAX_FRAMES`].
     pub truncated: u64,
 }
 
@@ -143,8 +144,10 @@ pub(crate) fn allocated(address: usize, size: u64) {
     // Whatever is called from here on is not the program's.
     let _aside = crate::set_aside();
     let mut buffer = [0; MAX_FRAMES];
-    let walked = frames::walk(owner.stack_end(), &mut buffer);
-    if walked.is_truncated {
+    let walked = frames::walk(owner.stack_bounds(), &mut buffer);
+    let known = owner.outermost.load(Relaxed);
+    owner.outermost.store(known.max(walked.outermost), Relaxed);
+    if walked.is_full || walked.outermost < known.max(1) {
         TRUNCATED.fetch_add(1, Relaxed);
     }
     let stack = stacks::intern(walked.frames);
