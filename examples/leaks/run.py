@@ -67,7 +67,7 @@ def live(points, lines):
 
 
 def culprit(folder, lines):
-    """Section and line of what has grown most since a quarter of the run."""
+    """Section and line of what has grown most since the first tenth of the run."""
     # Where the run begins, at the end of each epoch, at the end of the run.
     told = [points for points in moments(folder) if points["stepscope.memory.live.sampled"]]
     grown = live(told[-1], lines)
@@ -93,7 +93,7 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 environment = dict(os.environ, STEPSCOPE_FORMAT="json", STEPSCOPE_MEMORY_SAMPLE_BYTES=str(options.period))
                 sizes = ["--steps", str(options.steps), "--bytes", str(options.bytes), "--seed", str(seed)]
-                call = [program, name, *sizes, "--epoch", str(options.steps // 4), "--out", folder]
+                call = [program, name, *sizes, "--epoch", str(options.steps // 10), "--out", folder]
                 run = subprocess.run(call, capture_output=True, text=True, check=True, env=environment)
                 truth = json.loads(run.stdout)
                 (section, line), found = culprit(folder, lines)

@@ -8,6 +8,7 @@ mod sizes;
 mod truth;
 
 use std::error::Error;
+use std::time::Duration;
 
 use options::Options;
 use programs::ALL;
@@ -35,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         retainer.step();
         program.step(number);
         transform(number);
+        std::thread::sleep(Duration::from_micros(options.step_us));
     }
     drop(epoch);
     // What is live at the end of the run is what the last step has left.

@@ -1,4 +1,4 @@
-//! The command line: `leaks NAME [--steps N] [--seed S] [--bytes B] [--epoch N] [--out FOLDER] [--unrecorded]`.
+//! The command line: `leaks NAME [--steps N] [--seed S] [--bytes B] [--epoch N] [--step-us T] [--out FOLDER] [--unrecorded]`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -15,6 +15,8 @@ pub struct Options {
     pub bytes: usize,
     /// Steps of an epoch; 0 for one epoch.
     pub steps_of_epoch: u64,
+    /// A step takes so long and what it does: what is published at the end of an epoch is gathered by another thread.
+    pub step_us: u64,
     pub out: PathBuf,
     pub is_unrecorded: bool,
 }
@@ -31,6 +33,7 @@ impl Options {
             seed: 1,
             bytes: 64 << 10,
             steps_of_epoch: 0,
+            step_us: 2_000,
             out: PathBuf::from("profiles"),
             is_unrecorded: false,
         };
@@ -41,6 +44,7 @@ impl Options {
                 "--seed" => options.seed = value()?.parse()?,
                 "--bytes" => options.bytes = value()?.parse()?,
                 "--epoch" => options.steps_of_epoch = value()?.parse()?,
+                "--step-us" => options.step_us = value()?.parse()?,
                 "--out" => options.out = PathBuf::from(value()?),
                 "--unrecorded" => options.is_unrecorded = true,
                 name if ALL.iter().any(|leak| leak.name == name) => options.name = name.to_owned(),

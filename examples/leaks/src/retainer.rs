@@ -49,10 +49,12 @@ impl Retainer {
     fn refresh(&mut self) {
         self.due += self.sizes.step().iter().sum::<usize>() / 16;
         let length = self.kept.len().max(1);
-        while self.due > 0 {
-            let Some(place) = self.kept.get_mut(self.sizes.next() as usize % length) else { return };
+        while let Some(place) = self.kept.get_mut(self.sizes.next() as usize % length) {
+            if self.due < place.len() {
+                return;
+            }
+            self.due -= place.len();
             *place = vec![2_u8; place.len()];
-            self.due = self.due.saturating_sub(place.len());
         }
     }
 

@@ -16,7 +16,7 @@ impl Sizes {
 
     /// The sizes of one step: each between three quarters of a block and five quarters.
     pub fn step(&mut self) -> Vec<usize> {
-        let blocks = (self.bytes / self.block_bytes).max(1);
+        let blocks = self.bytes.div_ceil(self.block_bytes);
         (0..blocks)
             .map(|_| self.block_bytes * 3 / 4 + self.next() as usize % (self.block_bytes / 2))
             .collect()

@@ -56,7 +56,7 @@ leaks! {
     "graph-loss", "step/forward/matmul", 16_384 => graph::loss;
     "graph-sum", "step/forward/matmul", 4_096 => graph::sum;
     "tape-forward", "step/forward/register", 32_768 => tape::forward;
-    "tape-nodes", "step/forward/register", 160 => tape::nodes;
+    "tape-nodes", "step/forward/register", 320 => tape::nodes;
     "loader-queue", "step/prefetch", 65_536 => loader::queue;
     "loader-cycle", "step/prefetch/augment", 1_024 => loader::cycle;
     "optimizer-state", "step/optimize/moments", 8_192 => optimizer::state;
