@@ -1,6 +1,5 @@
 //! Cost of the counting allocator: instructions of a pair of allocation and free in a churn of 4,096 slots with blocks of 16 to
 //! 256 bytes, and the time of 64 MiB zeroed. `count` runs itself under callgrind; the other commands are what it counts.
-#![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;

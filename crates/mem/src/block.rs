@@ -50,6 +50,8 @@ pub(crate) struct Hot {
     pub(crate) peak_bytes: AtomicI64,
     /// With so many bytes allocated the next look at what is [chosen](crate::live) is due.
     pub(crate) look_at_bytes: AtomicU64,
+    /// While less is allocated, no look is due and no peak is new: the only thing that most allocations look at.
+    pub(crate) alarm_bytes: AtomicU64,
 }
 
 impl Hot {
@@ -58,6 +60,7 @@ impl Hot {
             counts: Counts::zero(),
             peak_bytes: AtomicI64::new(0),
             look_at_bytes: AtomicU64::new(live::NEVER),
+            alarm_bytes: AtomicU64::new(0),
         }
     }
 
@@ -75,11 +78,33 @@ impl Hot {
         let allocated = self.counts.allocated_bytes.load(Relaxed).wrapping_add(size);
         self.counts.allocated_bytes.store(allocated, Relaxed);
         add(&self.counts.allocs, 1, Relaxed);
+        allocated >= self.alarm_bytes.load(Relaxed) && self.is_look_due(allocated)
+    }
+
+    /// With so many bytes allocated: notes a new peak, and returns whether a look is due.
+    #[inline]
+    fn is_look_due(&self, allocated: u64) -> bool {
         let net = allocated.wrapping_sub(self.counts.freed_bytes.load(Relaxed)).cast_signed();
         if net > self.peak_bytes.load(Relaxed) {
             self.peak_bytes.store(net, Relaxed);
         }
+        self.set_alarm();
         allocated >= self.look_at_bytes.load(Relaxed)
+    }
+
+    /// For the owner, whenever a look comes nearer. What is freed from now on lets the next peak come later, so this is never too late.
+    #[inline]
+    pub(crate) fn set_alarm(&self) {
+        let freed = self.counts.freed_bytes.load(Relaxed);
+        // No less than what is allocated, since the peak is no less than that minus what is freed.
+        let next_peak = freed.wrapping_add(self.peak_bytes.load(Relaxed).cast_unsigned()).wrapping_add(1);
+        self.alarm_bytes.store(next_peak.min(self.look_at_bytes.load(Relaxed)), Relaxed);
+    }
+
+    /// For the owner: the peak is what is live now.
+    pub(crate) fn lower_peak(&self) {
+        self.peak_bytes.store(self.net_bytes(), Relaxed);
+        self.alarm_bytes.store(0, Relaxed);
     }
 
     #[inline]
@@ -163,7 +188,7 @@ impl Block {
         for (base, count) in pairs {
             base.store(count.load(Relaxed), Relaxed);
         }
-        self.program.peak_bytes.store(self.program.net_bytes(), Relaxed);
+        self.program.lower_peak();
         self.stack.iter().chain([&self.outermost]).for_each(|address| address.store(0, Relaxed));
         self.thread.store(0, Relaxed);
         self.trials.open(&self.program);

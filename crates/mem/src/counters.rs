@@ -155,7 +155,7 @@ pub fn peak_enter() -> PeakToken {
             net_bytes: block.program.net_bytes(),
             outer_peak_bytes: block.program.peak_bytes.load(Relaxed),
         };
-        block.program.peak_bytes.store(start.net_bytes, Relaxed);
+        block.program.lower_peak();
         start
     }))
 }

@@ -67,7 +67,7 @@ fn clippy() -> Outcome {
 fn features() -> Outcome {
     component("clippy", "clippy")?;
     for features in
-        ["", "http", "grpc", "macros", "mem", "tls", "grpc,tls", "zstd", "fmt", "metrics", "http,facade"]
+        ["", "http", "grpc", "macros", "mem", "tls", "grpc,tls", "zstd", "fmt", "metrics", "http,facade", "mem,rayon"]
     {
         let choice = ["clippy", "-p", "stepscope", "--no-default-features", "--features", features];
         run_command(cargo(&[&choice[..], &["--", "-D", "warnings"]].concat()))?;

@@ -2,6 +2,8 @@
 //! its symbols are found later. Files of other systems than Linux, and what is no program (a script), are not judged.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{Finding, fine, note};
@@ -25,7 +27,7 @@ struct Binary {
 }
 
 /// Looks at the file that this command runs; nothing where it is no program of this system.
-pub(crate) fn check(command: &[String]) -> Option<Finding> {
+pub(crate) fn check(command: &[OsString]) -> Option<Finding> {
     let path = find(command.first()?)?;
     let size = std::fs::metadata(&path).ok()?.len();
     let bytes = std::fs::read(&path).ok().filter(|_| size <= MOST_BYTES)?;
@@ -33,8 +35,8 @@ pub(crate) fn check(command: &[String]) -> Option<Finding> {
 }
 
 /// The file of a command, as the shell would find it.
-fn find(command: &str) -> Option<PathBuf> {
-    if command.contains('/') {
+fn find(command: &OsStr) -> Option<PathBuf> {
+    if command.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(command));
     }
     let folders = std::env::var_os("PATH")?;

@@ -21,6 +21,7 @@ pub(crate) fn set_period(period_bytes: u64) {
     PERIOD_BYTES.store(period_bytes, Relaxed);
     for block in block::blocks() {
         block.program.look_at_bytes.store(if period_bytes == 0 { NEVER } else { 0 }, Relaxed);
+        block.program.alarm_bytes.store(0, Relaxed);
     }
 }
 
@@ -31,6 +32,8 @@ pub(crate) fn arm_all() {
             if block.program.look_at_bytes.load(Relaxed) >= NEVER {
                 block.program.look_at_bytes.store(0, Relaxed);
             }
+            // The thread may have set it while sampling was switched on.
+            block.program.alarm_bytes.store(0, Relaxed);
         }
     }
 }
@@ -62,6 +65,7 @@ impl Trials {
         let period = period_bytes();
         if period == 0 {
             hot.look_at_bytes.store(NEVER, Relaxed);
+            hot.set_alarm();
             return None;
         }
         let allocated = hot.counts.allocated_bytes.load(Relaxed);
@@ -77,6 +81,7 @@ impl Trials {
         }
         self.point_bytes.store(point, Relaxed);
         hot.look_at_bytes.store(point.min(allocated.saturating_add(period)), Relaxed);
+        hot.set_alarm();
         (is_hit || size >= period).then_some(period)
     }
 

@@ -10,6 +10,8 @@ pub(crate) mod guard;
 pub(crate) mod handle;
 pub(crate) mod layer;
 pub(crate) mod loader;
+#[cfg(feature = "rayon")]
+pub(crate) mod rayon;
 pub(crate) mod root;
 pub(crate) mod section;
 pub(crate) mod submitter;

@@ -62,6 +62,8 @@ pub(crate) struct Config {
     pub ring_bytes: usize,
     /// Of so many allocated bytes one is chosen and its block remembered while it is live; 0 for none. By the level where absent.
     pub memory_sample_bytes: Option<u64>,
+    /// Whether live memory goes to the endpoint, too: whoever keeps series of what comes there would have thousands of it.
+    pub sends_live_memory: bool,
     /// What is left out when a ring is full.
     pub overflow: Overflow,
     pub directory: Option<PathBuf>,
@@ -112,6 +114,7 @@ impl Default for Config {
             locations: true,
             ring_bytes: 1 << 20,
             memory_sample_bytes: None,
+            sends_live_memory: false,
             overflow: Overflow::default(),
             directory: None,
             directory_bytes: 1 << 30,
@@ -234,6 +237,7 @@ impl Config {
         }
         for (name, is_on) in [
             ("STEPSCOPE_SUMS", &mut self.sums),
+            ("STEPSCOPE_MEMORY_SEND", &mut self.sends_live_memory),
             ("STEPSCOPE_DEEP_STEPS", &mut self.deep_steps),
             ("STEPSCOPE_LOCATIONS", &mut self.locations),
             ("STEPSCOPE_HANDLE_SIGNALS", &mut self.handle_signals),
