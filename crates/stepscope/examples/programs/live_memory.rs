@@ -1,5 +1,6 @@
 //! Memory that stays: growing until the program is killed, and allocated by threads that work for a section.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -10,6 +11,11 @@ const MIB: usize = 1 << 20;
 /// Blocks that are all chosen: none stands for another one.
 fn keep(bytes: usize) -> Vec<u8> {
     black_box(vec![1; bytes])
+}
+
+thread_local! {
+    /// Has a destructor, for which the standard library allocates on some systems.
+    static KEPT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 pub(crate) fn run(what: &str) {
@@ -44,6 +50,13 @@ pub(crate) fn run(what: &str) {
             drop(run);
             drop(kept);
             return;
+        }
+        "in_threads" => {
+            for number in 0..50_u64 {
+                let _step = step!(number);
+                let work = || KEPT.with_borrow_mut(|kept| kept.push(1));
+                std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+            }
         }
         other => panic!("no memory is called {other:?}"),
     }

@@ -107,3 +107,11 @@ fn what_other_threads_allocate_is_the_submitters() {
     assert_eq!(moment.bytes["inner"], 4 * MIB, "{:?}", moment.rows);
     assert!(moment.rows[""].contains(&(5 * MIB)), "{:?}", moment.rows);
 }
+
+#[test]
+fn every_block_may_be_remembered_in_threads_that_come_and_go() {
+    let mut program = Program::new(&["live_memory", "in_threads"]);
+    program = program.env("STEPSCOPE_MEMORY_SAMPLE_BYTES", "1");
+    let moment = last(&program.succeed().path().join("profiles")).unwrap();
+    assert!(moment.bytes.values().sum::<i64>() > 0, "{:?}", moment.bytes);
+}

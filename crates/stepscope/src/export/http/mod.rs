@@ -329,7 +329,9 @@ impl Sink for HttpSink {
             self.metrics = message.encoder;
         }
         #[cfg(feature = "mem")]
-        if let Some(live) = snapshot.live_memory.as_ref().filter(|_| context.recorder.config.sends_live_memory) {
+        if let Some(live) =
+            snapshot.live_memory.as_ref().filter(|_| context.recorder.config.sends_live_memory)
+        {
             let mut encoder = Encoder::metrics(Format::Protobuf);
             encode_live_memory(&mut encoder, context, snapshot, live, |message| {
                 self.enqueue(Arc::clone(&target), message, 0);
