@@ -251,6 +251,11 @@ pub(crate) fn set_aside(block: &'static Block, yes: bool) -> bool {
     CURRENT.try_with(|current| ptr::eq(current.replace(hot), &raw const block.aside)).unwrap_or(yes)
 }
 
+/// Whether the calling thread, owner of the block, sets aside what it does.
+pub(crate) fn is_aside(block: &'static Block) -> bool {
+    CURRENT.try_with(|current| ptr::eq(current.get(), &raw const block.aside)).unwrap_or(true)
+}
+
 /// Counts an allocation of the calling thread; returns whether [`live::allocated`] is to be told.
 #[inline]
 pub(crate) fn count_alloc(size: u64) -> bool {

@@ -135,7 +135,9 @@ fn set_aside_is_not_chosen_and_the_thread_is_told() {
     let step = next_step();
     let aside = {
         let _aside = stepscope_mem::set_aside();
-        Vec::<u8>::with_capacity(1 << 20)
+        let mut grown = Vec::<u8>::with_capacity(16);
+        grown.reserve_exact(1 << 20);
+        (Vec::<u8>::with_capacity(1 << 20), black_box(grown))
     };
     assert_eq!(of_step(step), []);
     let (block, thread) = on_a_thread(|| (Vec::<u8>::with_capacity(1 << 20), thread_id()));

@@ -139,7 +139,7 @@ pub fn dropped() -> Dropped {
 #[cold]
 #[inline(never)]
 pub(crate) fn allocated(address: usize, size: u64) {
-    let Some(owner) = block::owned() else { return };
+    let Some(owner) = block::owned().filter(|owner| !block::is_aside(owner)) else { return };
     let Some(period) = owner.trials.chooses(&owner.program, size) else { return };
     // Whatever is called from here on is not the program's.
     let _aside = crate::set_aside();
