@@ -49,7 +49,6 @@ pub(crate) struct LiveMemory {
 pub(crate) struct Taker {
     last: Option<Instant>,
     peak_bytes: u64,
-    modules: Vec<(String, Module)>,
 }
 
 impl Taker {
@@ -87,8 +86,9 @@ impl Taker {
             blocks,
         });
         let rows = largest(rows.collect());
-        let stacks = self.stacks(&rows);
-        let mut modules = self.modules.clone();
+        // Each time anew: libraries come and go.
+        let mut modules = named(sys::modules());
+        let stacks = stacks(&rows, &modules);
         modules.retain(|(name, _)| stacks.values().any(|frames| names(frames, name)));
         Some(LiveMemory {
             period_bytes: live::period_bytes(),
@@ -98,40 +98,32 @@ impl Taker {
             dropped: live::dropped(),
         })
     }
+}
 
-    fn stacks(&mut self, rows: &[Row]) -> BTreeMap<u32, String> {
-        let mut buffer = [0; MAX_FRAMES];
-        let mut texts = BTreeMap::new();
-        for number in rows.iter().filter_map(|row| row.stack) {
-            if !texts.contains_key(&number) {
-                let frames = live::stack(Stack::from_number(number), &mut buffer);
-                texts.insert(number, self.text(frames));
-            }
-        }
+/// Frames of the stacks that rows name.
+fn stacks(rows: &[Row], modules: &[(String, Module)]) -> BTreeMap<u32, String> {
+    let mut buffer = [0; MAX_FRAMES];
+    let mut texts = BTreeMap::new();
+    for number in rows.iter().filter_map(|row| row.stack) {
         texts
+            .entry(number)
+            .or_insert_with(|| text(live::stack(Stack::from_number(number), &mut buffer), modules));
     }
+    texts
+}
 
-    /// Frames as text. A library that was loaded meanwhile is looked for once.
-    fn text(&mut self, frames: &[usize]) -> String {
-        let is_known =
-            |modules: &[(String, Module)]| frames.iter().all(|&frame| module(modules, frame).is_some());
-        if !is_known(&self.modules) {
-            let fresh = sys::modules();
-            if fresh.len() != self.modules.len() {
-                self.modules = named(fresh);
-            }
-        }
-        let mut text = String::new();
-        for &frame in frames {
-            let space = if text.is_empty() { "" } else { " " };
-            let _ = match module(&self.modules, frame) {
-                Some((name, module)) => write!(text, "{space}{name}+{:#x}", frame.wrapping_sub(module.base)),
-                // Code that was made at run time, or no code.
-                None => write!(text, "{space}?+{frame:#x}"),
-            };
-        }
-        text
+/// Frames as text.
+fn text(frames: &[usize], modules: &[(String, Module)]) -> String {
+    let mut text = String::new();
+    for &frame in frames {
+        let space = if text.is_empty() { "" } else { " " };
+        let _ = match module(modules, frame) {
+            Some((name, module)) => write!(text, "{space}{name}+{:#x}", frame.wrapping_sub(module.base)),
+            // Code that was made at run time, or no code.
+            None => write!(text, "{space}?+{frame:#x}"),
+        };
     }
+    text
 }
 
 /// The largest rows, and one for the rest.
@@ -216,8 +208,7 @@ mod tests {
             module("/b/libx.so", 0x5000),
             module("/c/libx.so", 0x9000),
         ]);
-        let mut taker = Taker { modules, ..Taker::default() };
-        assert_eq!(taker.text(&[0x1020, 0x9044, 0x5011]), "my_trainer+0x20 libx.so#1+0x44 libx.so+0x11");
+        assert_eq!(text(&[0x1020, 0x9044, 0x5011], &modules), "my_trainer+0x20 libx.so#1+0x44 libx.so+0x11");
         assert!(names("a+0x1 libx.so#1+0x44", "libx.so#1") && !names("a+0x1 libx.so#1+0x44", "libx.so"));
     }
 
