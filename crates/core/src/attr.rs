@@ -217,6 +217,21 @@ attributes! {
     /// Severity of an event.
     LEVEL_TEXT = "level", Str, "", Span, OpenTelemetry, [];
 
+    /// Number of a stack within the process.
+    MEMORY_STACK_ID = "stepscope.memory.stack.id", Int, "", Point, Contract, [];
+    /// Return addresses of a stack as `module+0xoffset` with one space between, innermost first. The offset is an address of
+    /// the module's file, as its symbols have it.
+    MEMORY_STACK_FRAMES = "stepscope.memory.stack.frames", Str, "", Point, Contract, [];
+    /// How many steps ago blocks were allocated, at least: 0, 1, 2, 4, 8 and so on; fewer than the next of these.
+    MEMORY_AGE = "stepscope.memory.age", Int, "{step}", Point, Contract, [];
+    /// What was dropped: `samples`, `stacks`, or `truncated` stacks.
+    MEMORY_DROPPED = "stepscope.memory.dropped", Str, "", Point, Contract, [];
+    /// Name of a module in stacks: that of its file, with a number behind it where two have one name.
+    MODULE_NAME = "stepscope.module.name", Str, "", Point, Contract, [];
+    /// The module's build id (GNU), in hexadecimal digits; absent where it has none.
+    MODULE_BUILD_ID = "stepscope.module.build_id", Str, "", Point, Contract, [];
+    /// Where the module's file was.
+    MODULE_PATH = "stepscope.module.path", Str, "", Point, Contract, [];
     /// Call path of a section: names joined by `/`, `/` and `\` inside names escaped by `\`.
     PATH = "stepscope.path", Str, "", Point, Contract, [];
     /// Why spans were lost.

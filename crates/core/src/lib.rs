@@ -34,6 +34,9 @@ pub const SCHEMA_VERSION: i64 = 1;
 /// Name of the instrumentation scope under which the layer emits.
 pub const SCOPE_NAME: &str = "stepscope";
 
+/// Name of the scope under which the layer emits live memory: whole tables, which are no series to keep.
+pub const LIVE_MEMORY_SCOPE_NAME: &str = "stepscope.memory";
+
 /// Semantic conventions that the names without the `stepscope.` prefix follow.
 pub const SEMCONV_URL: &str = "https://opentelemetry.io/schemas/1.45.0";
 

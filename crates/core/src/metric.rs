@@ -1,5 +1,6 @@
 //! Every metric that stepscope writes, once: here those of sections, which the layer publishes beside spans, and in
-//! [`host`], [`device`] and [`program`] those of the exporter, in [`run`] those about runs as wholes; what others call these is in
+//! [`host`], [`device`] and [`program`] those of the exporter, in [`run`] those about runs as wholes, in
+//! [`live`] those of live memory; what others call these is in
 //! [`foreign`]. The sums of a section leave as integers, cumulative per (process instance, path): the latest point wins, so
 //! retries and crashes do no harm.
 
@@ -47,12 +48,14 @@ macro_rules! metrics {
 pub mod device;
 pub mod foreign;
 pub mod host;
+pub mod live;
 pub mod program;
 pub mod run;
 
-/// Every metric: those of [`TABLE`], which the layer writes and readers know, those of the exporter, and those about runs.
+/// Every metric: those of [`TABLE`], which the layer writes and readers know, those of the exporter, those about runs, and those
+/// of live memory.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
-    TABLE.iter().chain(exported()).chain(run::TABLE)
+    TABLE.iter().chain(exported()).chain(run::TABLE).chain(live::TABLE)
 }
 
 /// The metrics of the exporter.

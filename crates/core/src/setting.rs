@@ -97,6 +97,14 @@ pub const SETTINGS: &[Setting] = &[
     setting("metrics_allow_remote", "STEPSCOPE_METRICS_ALLOW_REMOTE", None, Takes::Switch, "true"),
     setting("metrics_facade", "STEPSCOPE_METRICS_FACADE", None, Takes::Switch, "true"),
     setting("ring_bytes", "STEPSCOPE_RING_BYTES", Some("ring_bytes"), Takes::Number, "4_194_304"),
+    setting(
+        "memory_sample_bytes",
+        "STEPSCOPE_MEMORY_SAMPLE_BYTES",
+        Some("memory_sample_bytes"),
+        Takes::Number,
+        "65_536",
+    ),
+    setting("memory_send", "STEPSCOPE_MEMORY_SEND", None, Takes::Switch, "true"),
     setting("overflow", "STEPSCOPE_OVERFLOW", Some("overflow"), Takes::Text, "\"steps\""),
     setting(
         "aggregate_interval",

@@ -2,7 +2,7 @@
 //! is counted and where it is kept is in [`crate::block`].
 #![expect(unsafe_code, reason = "implements GlobalAlloc, an unsafe trait, by forwarding")]
 
-use crate::block;
+use crate::{block, live};
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// A global allocator that counts on behalf of the calling thread and leaves the work to `A`.
@@ -55,8 +55,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's obligations are those of the inner allocator.
         let pointer = unsafe { self.inner.alloc(layout) };
-        if !pointer.is_null() {
-            block::count_alloc(bytes(layout.size()));
+        if !pointer.is_null() && block::count_alloc(bytes(layout.size())) {
+            live::allocated(pointer.addr(), bytes(layout.size()));
         }
         pointer
     }
@@ -65,8 +65,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as for `alloc`. Forwarded and not left to the default, which would write every page.
         let pointer = unsafe { self.inner.alloc_zeroed(layout) };
-        if !pointer.is_null() {
-            block::count_alloc(bytes(layout.size()));
+        if !pointer.is_null() && block::count_alloc(bytes(layout.size())) {
+            live::allocated(pointer.addr(), bytes(layout.size()));
         }
         pointer
     }
@@ -74,17 +74,32 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
     #[inline]
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         block::count_free(bytes(layout.size()));
+        if live::may_be_chosen(pointer.addr()) {
+            live::forget(pointer.addr());
+        }
         // SAFETY: as for `alloc`.
         unsafe { self.inner.dealloc(pointer, layout) };
     }
 
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let chosen = if live::may_be_chosen(pointer.addr()) { live::forget(pointer.addr()) } else { None };
         // SAFETY: as for `alloc`. Forwarded and not left to the default, which would copy every time.
         let moved = unsafe { self.inner.realloc(pointer, layout, new_size) };
-        if !moved.is_null() {
-            block::count_free(bytes(layout.size()));
-            block::count_alloc(bytes(new_size));
+        let (old_size, new_size) = (bytes(layout.size()), bytes(new_size));
+        if moved.is_null() {
+            if let Some(chosen) = chosen {
+                live::moved(pointer.addr(), chosen, old_size);
+            }
+            return moved;
+        }
+        block::count_free(old_size);
+        block::skip(if chosen.is_some() { new_size } else { old_size.min(new_size) });
+        let is_due = block::count_alloc(new_size);
+        match chosen {
+            Some(chosen) => live::moved(moved.addr(), chosen, new_size),
+            None if is_due || live::is_whole_period(new_size) => live::allocated(moved.addr(), new_size),
+            None => {}
         }
         moved
     }

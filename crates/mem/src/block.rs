@@ -9,16 +9,17 @@
 //! during teardown, abort. What a thread allocates after that destructor (in destructors of other C
 //! libraries), and what it allocates if no block can be had, is counted in one block shared by all threads.
 //!
-//! A thread can set aside what it does for a while (a profiler its own work): that is counted apart, and is
-//! in no total, peak or live figure of the program.
+//! A thread can set aside what it does for a while (a profiler its own work): it counts in another part of its block then,
+//! which is in no total, peak or live figure of the program.
 #![expect(unsafe_code, reason = "thread blocks are leaked and reached through raw pointers")]
 
+use crate::live::{self, Trials};
 use crate::sys;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Four cumulative counts. Frees are stored with release, so that whoever reads them with acquire and then
 /// reads allocations sees the allocation of every block whose free it saw.
@@ -41,20 +42,94 @@ impl Counts {
     }
 }
 
-/// One thread's counters. Two cache lines, so that prefetching neighbours does not make them shared.
+/// What an allocation or a free of a thread touches.
+#[derive(Debug)]
+pub(crate) struct Hot {
+    pub(crate) counts: Counts,
+    /// Highest value of [`Hot::net_bytes`] since the owner last lowered it.
+    pub(crate) peak_bytes: AtomicI64,
+    /// With so many bytes allocated the next look at what is [chosen](crate::live) is due.
+    pub(crate) look_at_bytes: AtomicU64,
+    /// While less is allocated, no look is due and no peak is new: the only thing that most allocations look at.
+    pub(crate) alarm_bytes: AtomicU64,
+}
+
+impl Hot {
+    pub(crate) const fn new() -> Self {
+        Self {
+            counts: Counts::zero(),
+            peak_bytes: AtomicI64::new(0),
+            look_at_bytes: AtomicU64::new(live::NEVER),
+            alarm_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes allocated minus bytes freed; negative where a thread freed what others allocated. For the owner.
+    #[inline]
+    pub(crate) fn net_bytes(&self) -> i64 {
+        let allocated = self.counts.allocated_bytes.load(Relaxed);
+        allocated.wrapping_sub(self.counts.freed_bytes.load(Relaxed)).cast_signed()
+    }
+
+    /// Returns whether a look is due.
+    #[inline]
+    fn alloc(&self, size: u64) -> bool {
+        // Each word is read once: the compiler keeps every read of an atomic.
+        let allocated = self.counts.allocated_bytes.load(Relaxed).wrapping_add(size);
+        self.counts.allocated_bytes.store(allocated, Relaxed);
+        add(&self.counts.allocs, 1, Relaxed);
+        allocated >= self.alarm_bytes.load(Relaxed) && self.is_look_due(allocated)
+    }
+
+    /// With so many bytes allocated: notes a new peak, and returns whether a look is due.
+    #[inline]
+    fn is_look_due(&self, allocated: u64) -> bool {
+        let net = allocated.wrapping_sub(self.counts.freed_bytes.load(Relaxed)).cast_signed();
+        if net > self.peak_bytes.load(Relaxed) {
+            self.peak_bytes.store(net, Relaxed);
+        }
+        self.set_alarm();
+        allocated >= self.look_at_bytes.load(Relaxed)
+    }
+
+    /// For the owner, whenever a look comes nearer. What is freed from now on lets the next peak come later, so this is never too late.
+    #[inline]
+    pub(crate) fn set_alarm(&self) {
+        let freed = self.counts.freed_bytes.load(Relaxed);
+        // No less than what is allocated, since the peak is no less than that minus what is freed.
+        let next_peak = freed.wrapping_add(self.peak_bytes.load(Relaxed).cast_unsigned()).wrapping_add(1);
+        self.alarm_bytes.store(next_peak.min(self.look_at_bytes.load(Relaxed)), Relaxed);
+    }
+
+    /// For the owner: the peak is what is live now.
+    pub(crate) fn lower_peak(&self) {
+        self.peak_bytes.store(self.net_bytes(), Relaxed);
+        self.alarm_bytes.store(0, Relaxed);
+    }
+
+    #[inline]
+    fn free(&self, size: u64) {
+        add(&self.counts.freed_bytes, size, Release);
+        add(&self.counts.frees, 1, Release);
+    }
+}
+
+/// One thread's counters. Whole pairs of cache lines, so that prefetching neighbours does not make them shared.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Block {
     /// Of all threads that ever owned the block.
-    pub(crate) counts: Counts,
-    /// What `counts` was when the present owner took the block; written by the owner.
+    pub(crate) program: Hot,
+    /// What owners did while it was set aside; not part of `program`.
+    pub(crate) aside: Hot,
+    /// What `program` had counted when the present owner took the block; written by the owner.
     pub(crate) base: Counts,
-    /// What owners did while it was set aside; not part of `counts`.
-    pub(crate) aside: Counts,
-    /// Whether the owner's doings are set aside now; used by the owner alone.
-    is_aside: AtomicBool,
-    /// Highest value of [`Block::net_bytes`] since the owner last lowered it.
-    pub(crate) peak_bytes: AtomicI64,
+    pub(crate) trials: Trials,
+    /// Where the owner's stack begins and ends, and its id; 0 where nobody has asked yet.
+    stack: [AtomicUsize; 2],
+    /// The outermost frame of the owner that was ever found.
+    pub(crate) outermost: AtomicUsize,
+    thread: AtomicU32,
     owned: AtomicBool,
     /// The next older block; fixed before the block is published.
     next: *const Block,
@@ -67,67 +142,56 @@ unsafe impl Sync for Block {}
 impl Block {
     const fn new() -> Self {
         Self {
-            counts: Counts::zero(),
+            program: Hot::new(),
+            aside: Hot::new(),
             base: Counts::zero(),
-            aside: Counts::zero(),
-            is_aside: AtomicBool::new(false),
-            peak_bytes: AtomicI64::new(0),
+            trials: Trials::new(),
+            stack: [AtomicUsize::new(0), AtomicUsize::new(0)],
+            outermost: AtomicUsize::new(0),
+            thread: AtomicU32::new(0),
             owned: AtomicBool::new(true),
             next: ptr::null(),
         }
     }
 
-    /// Bytes allocated minus bytes freed by the block's owners; negative where they freed what others
-    /// allocated. For the owner.
-    #[inline]
-    pub(crate) fn net_bytes(&self) -> i64 {
-        let allocated = self.counts.allocated_bytes.load(Relaxed);
-        allocated.wrapping_sub(self.counts.freed_bytes.load(Relaxed)).cast_signed()
-    }
-
-    #[inline]
-    fn alloc(&self, size: u64) {
-        if self.is_aside.load(Relaxed) {
-            add(&self.aside.allocated_bytes, size, Relaxed);
-            add(&self.aside.allocs, 1, Relaxed);
-            return;
+    /// The first address of the owner's stack and the one behind it; room for nothing where they are not known. For the owner.
+    pub(crate) fn stack_bounds(&self) -> (usize, usize) {
+        let [start, end] = &self.stack;
+        if end.load(Relaxed) == 0 {
+            let bounds = sys::stack_bounds();
+            start.store(bounds.0, Relaxed);
+            // Where nobody knows, nobody is asked again: no frame fits in there.
+            end.store(bounds.1.max(1), Relaxed);
         }
-        add(&self.counts.allocated_bytes, size, Relaxed);
-        add(&self.counts.allocs, 1, Relaxed);
-        let net = self.net_bytes();
-        if net > self.peak_bytes.load(Relaxed) {
-            self.peak_bytes.store(net, Relaxed);
+        (start.load(Relaxed), end.load(Relaxed))
+    }
+
+    /// The operating system's id of the owner; 0 where it is not known. For the owner.
+    pub(crate) fn thread(&self) -> u32 {
+        let mut thread = self.thread.load(Relaxed);
+        if thread == 0 {
+            thread = sys::thread_id();
+            self.thread.store(thread, Relaxed);
         }
-    }
-
-    #[inline]
-    fn free(&self, size: u64) {
-        let counts = if self.is_aside.load(Relaxed) { &self.aside } else { &self.counts };
-        add(&counts.freed_bytes, size, Release);
-        add(&counts.frees, 1, Release);
-    }
-
-    /// Sets aside what the owner does from now on, or no more; returns how it was before. For the owner.
-    #[inline]
-    pub(crate) fn set_aside(&self, yes: bool) -> bool {
-        let before = self.is_aside.load(Relaxed);
-        self.is_aside.store(yes, Relaxed);
-        before
+        thread
     }
 
     /// Starts a new owner's account.
     fn open(&self) {
+        let counts = &self.program.counts;
         let pairs = [
-            (&self.base.allocated_bytes, &self.counts.allocated_bytes),
-            (&self.base.freed_bytes, &self.counts.freed_bytes),
-            (&self.base.allocs, &self.counts.allocs),
-            (&self.base.frees, &self.counts.frees),
+            (&self.base.allocated_bytes, &counts.allocated_bytes),
+            (&self.base.freed_bytes, &counts.freed_bytes),
+            (&self.base.allocs, &counts.allocs),
+            (&self.base.frees, &counts.frees),
         ];
         for (base, count) in pairs {
             base.store(count.load(Relaxed), Relaxed);
         }
-        self.peak_bytes.store(self.net_bytes(), Relaxed);
-        self.is_aside.store(false, Relaxed);
+        self.program.lower_peak();
+        self.stack.iter().chain([&self.outermost]).for_each(|address| address.store(0, Relaxed));
+        self.thread.store(0, Relaxed);
+        self.trials.open(&self.program);
     }
 }
 
@@ -144,17 +208,27 @@ static HEAD: AtomicPtr<Block> = AtomicPtr::new(ptr::null_mut());
 static SHARED: Block = Block::new();
 
 thread_local! {
-    /// The thread's block, null before its first allocation and after its exit began. Constant and without
-    /// destructor: a plain thread-local word that is there from the thread's first to its last instruction.
-    static CURRENT: Cell<*const Block> = const { Cell::new(ptr::null()) };
+    /// The part of the thread's block where it counts now, null before its first allocation and after its exit began. Constant
+    /// and without destructor: a plain thread-local word that is there from the thread's first to its last instruction.
+    static CURRENT: Cell<*const Hot> = const { Cell::new(ptr::null()) };
+    /// The thread's block, null as above.
+    static OWNED: Cell<*const Block> = const { Cell::new(ptr::null()) };
     /// Whether the thread gave its block back.
     static EXITED: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Where the calling thread counts, if it has a block.
+#[inline]
+fn present() -> Option<&'static Hot> {
+    let hot = CURRENT.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: null, or a part of a block, and blocks are never freed.
+    unsafe { hot.as_ref() }
+}
+
 /// The calling thread's block, if it has one.
 #[inline]
-pub(crate) fn present() -> Option<&'static Block> {
-    let block = CURRENT.try_with(Cell::get).unwrap_or(ptr::null());
+pub(crate) fn owned() -> Option<&'static Block> {
+    let block = OWNED.try_with(Cell::get).unwrap_or(ptr::null());
     // SAFETY: null, or a block, and blocks are never freed.
     unsafe { block.as_ref() }
 }
@@ -167,14 +241,26 @@ pub(crate) fn current() -> Option<&'static Block> {
     if HEAD.load(Relaxed).is_null() {
         return None;
     }
-    present().or_else(take)
+    owned().or_else(take)
 }
 
-/// Counts an allocation of the calling thread.
+/// Sets aside what the calling thread, owner of the block, does from now on, or no more; returns how it was before.
 #[inline]
-pub(crate) fn count_alloc(size: u64) {
+pub(crate) fn set_aside(block: &'static Block, yes: bool) -> bool {
+    let hot = if yes { &block.aside } else { &block.program };
+    CURRENT.try_with(|current| ptr::eq(current.replace(hot), &raw const block.aside)).unwrap_or(yes)
+}
+
+/// Whether the calling thread, owner of the block, sets aside what it does.
+pub(crate) fn is_aside(block: &'static Block) -> bool {
+    CURRENT.try_with(|current| ptr::eq(current.get(), &raw const block.aside)).unwrap_or(true)
+}
+
+/// Counts an allocation of the calling thread; returns whether [`live::allocated`] is to be told.
+#[inline]
+pub(crate) fn count_alloc(size: u64) -> bool {
     match present() {
-        Some(block) => block.alloc(size),
+        Some(hot) => hot.alloc(size),
         None => count_alloc_without_block(size),
     }
 }
@@ -183,28 +269,36 @@ pub(crate) fn count_alloc(size: u64) {
 #[inline]
 pub(crate) fn count_free(size: u64) {
     match present() {
-        Some(block) => block.free(size),
+        Some(hot) => hot.free(size),
         None => count_free_without_block(size),
     }
 }
 
-#[cold]
-fn count_alloc_without_block(size: u64) {
-    if let Some(block) = take() {
-        block.alloc(size);
-    } else {
-        SHARED.counts.allocated_bytes.fetch_add(size, Relaxed);
-        SHARED.counts.allocs.fetch_add(1, Relaxed);
+/// Of the allocation that the calling thread is about to count, so many bytes are no new ones.
+#[inline]
+pub(crate) fn skip(bytes: u64) {
+    if let (Some(hot), Some(block)) = (present(), owned()) {
+        block.trials.skip(hot, bytes);
     }
+}
+
+#[cold]
+fn count_alloc_without_block(size: u64) -> bool {
+    if let Some(block) = take() {
+        return block.program.alloc(size);
+    }
+    SHARED.program.counts.allocated_bytes.fetch_add(size, Relaxed);
+    SHARED.program.counts.allocs.fetch_add(1, Relaxed);
+    false
 }
 
 #[cold]
 fn count_free_without_block(size: u64) {
     if let Some(block) = take() {
-        block.free(size);
+        block.program.free(size);
     } else {
-        SHARED.counts.freed_bytes.fetch_add(size, Release);
-        SHARED.counts.frees.fetch_add(1, Release);
+        SHARED.program.counts.freed_bytes.fetch_add(size, Release);
+        SHARED.program.counts.frees.fetch_add(1, Release);
     }
 }
 
@@ -216,7 +310,8 @@ fn take() -> Option<&'static Block> {
     }
     let block = blocks().find(|block| claim(block)).or_else(grow)?;
     block.open();
-    CURRENT.try_with(|current| current.set(block)).ok()?;
+    OWNED.try_with(|owned| owned.set(block)).ok()?;
+    CURRENT.try_with(|current| current.set(&raw const block.program)).ok()?;
     // Where the exit cannot be watched, the block stays with the thread that has gone.
     sys::at_thread_exit(release, ptr::from_ref(block).cast());
     Some(block)
@@ -250,6 +345,7 @@ fn grow() -> Option<&'static Block> {
 extern "C" fn release(block: *mut std::ffi::c_void) {
     let _gone = EXITED.try_with(|exited| exited.set(true));
     let _gone = CURRENT.try_with(|current| current.set(ptr::null()));
+    let _gone = OWNED.try_with(|owned| owned.set(ptr::null()));
     // SAFETY: `take` passed a block, and blocks are never freed.
     if let Some(block) = unsafe { block.cast::<Block>().as_ref() } {
         block.owned.store(false, Release);

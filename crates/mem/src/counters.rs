@@ -50,7 +50,7 @@ pub fn is_installed() -> bool {
 #[must_use]
 pub fn thread_counters() -> Option<Counters> {
     let block = block::current()?;
-    let (counts, base) = (&block.counts, &block.base);
+    let (counts, base) = (&block.program.counts, &block.base);
     let since = |count: &std::sync::atomic::AtomicU64, base: &std::sync::atomic::AtomicU64| {
         count.load(Relaxed).wrapping_sub(base.load(Relaxed))
     };
@@ -67,13 +67,13 @@ pub fn thread_counters() -> Option<Counters> {
 /// it contains comes with its allocation.
 #[must_use]
 pub fn process_counters() -> Option<Counters> {
-    total(|block| &block.counts)
+    total(|block| &block.program.counts)
 }
 
 /// As [`process_counters`], for what was [set aside](set_aside).
 #[must_use]
 pub fn process_counters_aside() -> Option<Counters> {
-    total(|block| &block.aside)
+    total(|block| &block.aside.counts)
 }
 
 fn total(of: impl Fn(&'static block::Block) -> &'static block::Counts) -> Option<Counters> {
@@ -108,15 +108,15 @@ pub struct SetAside {
 /// nests. What was allocated set aside should be freed set aside (by any thread), or the totals go apart.
 #[inline]
 pub fn set_aside() -> SetAside {
-    SetAside { before: block::current().map(|block| block.set_aside(true)), not_send: PhantomData }
+    SetAside { before: block::current().map(|block| block::set_aside(block, true)), not_send: PhantomData }
 }
 
 impl Drop for SetAside {
     #[inline]
     fn drop(&mut self) {
         // Without a block any more, the thread is in its last destructors and counts with all others.
-        if let (Some(before), Some(block)) = (self.before, block::present()) {
-            block.set_aside(before);
+        if let (Some(before), Some(block)) = (self.before, block::owned()) {
+            block::set_aside(block, before);
         }
     }
 }
@@ -151,8 +151,11 @@ struct Start {
 #[inline]
 pub fn peak_enter() -> PeakToken {
     PeakToken(block::current().map(|block| {
-        let start = Start { net_bytes: block.net_bytes(), outer_peak_bytes: block.peak_bytes.load(Relaxed) };
-        block.peak_bytes.store(start.net_bytes, Relaxed);
+        let start = Start {
+            net_bytes: block.program.net_bytes(),
+            outer_peak_bytes: block.program.peak_bytes.load(Relaxed),
+        };
+        block.program.lower_peak();
         start
     }))
 }
@@ -163,7 +166,7 @@ pub fn peak_enter() -> PeakToken {
 #[must_use]
 pub fn peak_exit(token: PeakToken) -> Option<u64> {
     let (block, start) = (block::current()?, token.0?);
-    let peak_bytes = block.peak_bytes.load(Relaxed);
-    block.peak_bytes.store(peak_bytes.max(start.outer_peak_bytes), Relaxed);
+    let peak_bytes = block.program.peak_bytes.load(Relaxed);
+    block.program.peak_bytes.store(peak_bytes.max(start.outer_peak_bytes), Relaxed);
     u64::try_from(peak_bytes.saturating_sub(start.net_bytes)).ok().or(Some(0))
 }

@@ -1,5 +1,5 @@
-//! Memory figures for stepscope: a counting global allocator ([`Alloc`]) and the sources that a profile can
-//! read ([`SOURCES`]). Knows no spans and no clock: whoever measures a section reads the counters at its
+//! Memory figures for stepscope: a counting global allocator ([`Alloc`]), what is [`live`] by sample, and the
+//! sources that a profile can read ([`SOURCES`]). Knows no spans and no clock: whoever measures a section reads the counters at its
 //! start and at its end and takes the difference.
 //!
 //! ```
@@ -18,8 +18,14 @@
 mod alloc;
 mod block;
 mod counters;
+pub mod live;
 pub mod source;
 mod sys;
+
+/// What threads share without locks is made of these; `tests/loom.rs` gives the bucket others, which try every order.
+mod sync {
+    pub(crate) use std::sync::atomic;
+}
 
 pub use alloc::Alloc;
 pub use counters::{

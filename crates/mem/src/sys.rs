@@ -1,5 +1,6 @@
 //! The few functions of the C library that the standard library links anyway but does not offer: a callback
-//! at thread exit, and the page size. Elsewhere than on Linux and Apple's systems there is no callback.
+//! at thread exit, the page size, where a thread's stack lies, and its id. Elsewhere than on Linux and Apple's systems there
+//! is no callback, elsewhere than on Linux nothing of the others.
 #![expect(unsafe_code, reason = "calls the C library")]
 
 /// What runs when a thread exits.
@@ -64,6 +65,59 @@ mod unix {
         u64::try_from(getpagesize()).ok().filter(|&size| size > 0)
     }
 }
+
+#[cfg(all(target_os = "linux", not(miri)))]
+mod thread {
+    use std::ffi::{c_int, c_ulong, c_void};
+    use std::ptr;
+
+    /// Room for the C library's description of a thread, of at most 64 bytes on the systems known.
+    type Attributes = [u64; 16];
+
+    unsafe extern "C" {
+        safe fn pthread_self() -> c_ulong;
+        safe fn gettid() -> c_int;
+        fn pthread_getattr_np(thread: c_ulong, attributes: *mut Attributes) -> c_int;
+        fn pthread_attr_getstack(
+            attributes: *const Attributes,
+            start: *mut *mut c_void,
+            size: *mut usize,
+        ) -> c_int;
+        fn pthread_attr_destroy(attributes: *mut Attributes) -> c_int;
+    }
+
+    /// The first address of the calling thread's stack, and the one behind it; twice 0 where they are not known.
+    pub(crate) fn stack_bounds() -> (usize, usize) {
+        let mut attributes: Attributes = [0; 16];
+        let (mut start, mut size) = (ptr::null_mut(), 0);
+        // SAFETY: the pointers are valid for the calls, and the attributes are initialised by the first one.
+        let known = unsafe {
+            pthread_getattr_np(pthread_self(), &raw mut attributes) == 0 && {
+                let known = pthread_attr_getstack(&raw const attributes, &raw mut start, &raw mut size) == 0;
+                pthread_attr_destroy(&raw mut attributes);
+                known
+            }
+        };
+        if known { (start.addr(), start.addr().saturating_add(size)) } else { (0, 0) }
+    }
+
+    pub(crate) fn thread_id() -> u32 {
+        u32::try_from(gettid()).unwrap_or(0)
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+mod thread {
+    pub(crate) fn stack_bounds() -> (usize, usize) {
+        (0, 0)
+    }
+
+    pub(crate) fn thread_id() -> u32 {
+        0
+    }
+}
+
+pub(crate) use thread::{stack_bounds, thread_id};
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(crate) use unix::at_thread_exit;

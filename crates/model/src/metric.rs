@@ -7,6 +7,8 @@ use stepscope_core::LossReason;
 use stepscope_core::metric::foreign;
 use stepscope_core::vocabulary::Metric;
 
+use crate::live_memory::LivePoint;
+
 /// What a point of a section's metric says about its path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SectionValue {
@@ -63,6 +65,8 @@ pub enum MetricPoint {
     LiveBytes(u64),
     /// Of a machine, a device, a container or a process.
     Measured(Measured),
+    /// Of live memory by sample.
+    Live(LivePoint),
 }
 
 /// A figure of a machine, a device, a container, a process, or a gauge that the vocabulary does not know.

@@ -22,7 +22,7 @@
 //! it), `tls` (endpoints with `https://`), `zstd` (where `OTEL_EXPORTER_OTLP_COMPRESSION` asks for it; builds a C
 //! library), `metrics` (gauges of the machine, its GPUs and the process, where the environment asks for them), `mem` (by
 //! default: memory figures), `macros` (by default: the attribute `profile`), `fmt` (`WithIds`: ids in
-//! the lines of `tracing_subscriber::fmt`).
+//! the lines of `tracing_subscriber::fmt`), `rayon` (its ways to submit work, for the section that submits).
 //!
 //! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here
 //! panics, blocks on the network or grows without bound in the program it records.
@@ -47,8 +47,11 @@ pub use api::guard::Guard;
 pub use api::handle::Handle;
 pub use api::layer::StepscopeLayer;
 pub use api::loader::{Batches, Loader, Traced, batches};
+#[cfg(feature = "rayon")]
+pub use api::rayon;
 pub use api::root::RootSubscriber;
 pub use api::section::SectionGuard;
+pub use api::submitter::{Submitter, in_section};
 #[cfg(feature = "fmt")]
 pub use api::with_ids::WithIds;
 pub use config::Format;

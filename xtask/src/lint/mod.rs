@@ -66,9 +66,20 @@ fn clippy() -> Outcome {
 /// The layer must build with any choice of its features; the workspace's build only sees one.
 fn features() -> Outcome {
     component("clippy", "clippy")?;
-    for features in
-        ["", "http", "grpc", "macros", "mem", "tls", "grpc,tls", "zstd", "fmt", "metrics", "http,facade"]
-    {
+    for features in [
+        "",
+        "http",
+        "grpc",
+        "macros",
+        "mem",
+        "tls",
+        "grpc,tls",
+        "zstd",
+        "fmt",
+        "metrics",
+        "http,facade",
+        "mem,rayon",
+    ] {
         let choice = ["clippy", "-p", "stepscope", "--no-default-features", "--features", features];
         run_command(cargo(&[&choice[..], &["--", "-D", "warnings"]].concat()))?;
     }

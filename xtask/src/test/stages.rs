@@ -126,9 +126,13 @@ fn root_subscriber() -> Outcome {
 
 /// A target folder of its own: the flag is one of every crate. Without the transport, which knows that flag, too.
 fn models() -> Outcome {
-    let mut tests = cargo(&["test", "-p", "stepscope", "--no-default-features", "--test", "loom"]);
-    tests.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_directory()?.join("loom"));
-    run_command(tests)
+    for package in [&["-p", "stepscope", "--no-default-features"] as &[&str], &["-p", "stepscope-mem"]] {
+        let mut tests = cargo(&["test", "--test", "loom"]);
+        tests.args(package);
+        tests.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_directory()?.join("loom"));
+        run_command(tests)?;
+    }
+    Ok(())
 }
 
 fn release() -> Outcome {

@@ -9,7 +9,7 @@ use stepscope_model::ReadOutcome;
 use crate::args::{DoctorArgs, DoctorFormat, Global};
 use crate::child::{self, Out};
 use crate::doctor::variables::{self, FILTER};
-use crate::doctor::{Finding, broken, endpoint, fine, recording, settings, show, surroundings};
+use crate::doctor::{Finding, binary, broken, endpoint, fine, recording, settings, show, surroundings};
 use crate::error::CliError;
 use crate::fold::Analysis;
 use crate::{exit, input, output};
@@ -26,6 +26,7 @@ pub(crate) fn run(args: &DoctorArgs, global: Global) -> Result<u8, CliError> {
             findings.extend(settings::check(&environment));
             findings.extend(endpoint::check(&effective));
             if !is_alone {
+                findings.extend(binary::check(&args.command));
                 let seen = program(args, &environment, global)?;
                 if seen.iter().any(|finding| finding.check == FILTER) {
                     // Trying is better than guessing.

@@ -1,6 +1,7 @@
 //! What `doctor` looks at and what it says: findings, each with its fix. A check is a file here; which of them are
 //! asked, and running the user's program, is `command::doctor`'s business.
 
+pub(crate) mod binary;
 pub(crate) mod endpoint;
 pub(crate) mod recording;
 pub(crate) mod settings;

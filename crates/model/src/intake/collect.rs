@@ -10,6 +10,7 @@ use stepscope_otlp::{
 
 use super::State;
 use super::draft::Draft;
+use super::live_memory::LiveDraft;
 use super::measured::{MeasuredDraft, Taken};
 use super::metric::MetricDraft;
 use super::resource::Resources;
@@ -30,6 +31,7 @@ pub(crate) struct Drafts {
     pub(super) resources: Resources,
     draft: Draft,
     metric: MetricDraft,
+    live: LiveDraft,
     measured: MeasuredDraft,
 }
 
@@ -307,13 +309,14 @@ impl<O: Output> Visitor for Collect<'_, O> {
 
     fn metric(&mut self, head: &MetricHead<'_>) {
         self.drafts.metric.begin(head);
-        if !self.drafts.metric.is_ours() {
+        if !self.drafts.metric.is_ours() && !self.drafts.live.begin(head) {
             self.drafts.measured.begin(head);
         }
     }
 
     fn point_attribute(&mut self, key: &str, value: Value<'_>) {
         self.drafts.metric.attribute(key, value);
+        self.drafts.live.attribute(key, value);
         self.drafts.measured.attribute(key, value);
     }
 
@@ -321,6 +324,9 @@ impl<O: Output> Visitor for Collect<'_, O> {
         let (start_ns, time_ns) = (head.start_unix_ns, head.time_unix_ns);
         if let Some(point) = self.drafts.metric.point(head) {
             return self.out.point(&self.resource, start_ns, time_ns, point);
+        }
+        if let Some(point) = self.drafts.live.point(head) {
+            return self.out.point(&self.resource, start_ns, time_ns, MetricPoint::Live(point));
         }
         match self.drafts.measured.point(head) {
             Taken::Point(point) => {
@@ -333,6 +339,7 @@ impl<O: Output> Visitor for Collect<'_, O> {
 
     fn metric_end(&mut self) {
         self.drafts.metric.end();
+        self.drafts.live.end();
         self.drafts.measured.end();
     }
 }

@@ -9,6 +9,7 @@ mod draft;
 mod forward;
 mod jaeger;
 mod keys;
+mod live_memory;
 mod measured;
 mod metric;
 mod polls;

@@ -19,6 +19,7 @@ mod futures;
 #[cfg(feature = "metrics")]
 mod gauged;
 mod levels;
+mod live_memory;
 mod loader;
 mod logs;
 mod memory;
@@ -121,6 +122,7 @@ fn main() {
         "costs" => sieve::costs(number(1)),
         "hot" => sieve::hot(number(1), number(2)),
         "memory" => memory::run(argument(1)),
+        "live_memory" => live_memory::run(argument(1)),
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),
         "evaluate" => loader::evaluate(argument(1)),

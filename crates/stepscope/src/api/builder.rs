@@ -216,6 +216,13 @@ impl Builder {
         self
     }
 
+    /// Of how many allocated bytes one is chosen, so that its block is known by section and line while it is live
+    /// (`STEPSCOPE_MEMORY_SAMPLE_BYTES`; default: 512 KiB, at level `comprehensive` 64 KiB; 0: none). Needs [`Alloc`](crate::Alloc).
+    pub fn memory_sample_bytes(mut self, bytes: u64) -> Self {
+        self.config.memory_sample_bytes = Some(bytes);
+        self
+    }
+
     /// What a thread leaves out when that is full (`STEPSCOPE_OVERFLOW`: `newest`, `oldest`, `steps`; default: newest).
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.config.overflow = overflow;
@@ -350,6 +357,8 @@ impl Builder {
             return (None, Guard::idle());
         }
         let exporter = lock(&self.exporter).take();
+        #[cfg(feature = "mem")]
+        crate::hot::live_context::start(&recorder.config);
         let (sinks, directory) = open_sinks(&recorder, exporter);
         let control = Arc::new(Control::default());
         exit::hook_panics(&recorder);
@@ -423,7 +432,11 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
                 if config.gauges.keeps {
                     sink.keep_gauges();
                 }
-                #[cfg(not(feature = "metrics"))]
+                #[cfg(feature = "mem")]
+                if crate::os::memory::live::period_bytes() > 0 {
+                    sink.keep_live_memory();
+                }
+                #[cfg(not(any(feature = "metrics", feature = "mem")))]
                 let _ = sink;
             }
             Err(error) => {

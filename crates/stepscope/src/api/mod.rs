@@ -10,7 +10,10 @@ pub(crate) mod guard;
 pub(crate) mod handle;
 pub(crate) mod layer;
 pub(crate) mod loader;
+#[cfg(feature = "rayon")]
+pub(crate) mod rayon;
 pub(crate) mod root;
 pub(crate) mod section;
+pub(crate) mod submitter;
 #[cfg(feature = "fmt")]
 pub(crate) mod with_ids;

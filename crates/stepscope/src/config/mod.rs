@@ -60,6 +60,10 @@ pub(crate) struct Config {
     /// Whether spans carry file, line and module.
     pub locations: bool,
     pub ring_bytes: usize,
+    /// Of so many allocated bytes one is chosen and its block remembered while it is live; 0 for none. By the level where absent.
+    pub memory_sample_bytes: Option<u64>,
+    /// Whether live memory goes to the endpoint, too: whoever keeps series of what comes there would have thousands of it.
+    pub sends_live_memory: bool,
     /// What is left out when a ring is full.
     pub overflow: Overflow,
     pub directory: Option<PathBuf>,
@@ -109,6 +113,8 @@ impl Default for Config {
             on_sigusr2: None,
             locations: true,
             ring_bytes: 1 << 20,
+            memory_sample_bytes: None,
+            sends_live_memory: false,
             overflow: Overflow::default(),
             directory: None,
             directory_bytes: 1 << 30,
@@ -196,6 +202,9 @@ impl Config {
                 );
             }
         }
+        if let Some(bytes) = reader.number("STEPSCOPE_MEMORY_SAMPLE_BYTES") {
+            self.memory_sample_bytes = Some(bytes);
+        }
         if let Some(bytes) = reader.number("STEPSCOPE_DIR_BYTES") {
             self.directory_bytes = bytes.max(MIN_BOUND_BYTES);
             if bytes < MIN_BOUND_BYTES {
@@ -228,6 +237,7 @@ impl Config {
         }
         for (name, is_on) in [
             ("STEPSCOPE_SUMS", &mut self.sums),
+            ("STEPSCOPE_MEMORY_SEND", &mut self.sends_live_memory),
             ("STEPSCOPE_DEEP_STEPS", &mut self.deep_steps),
             ("STEPSCOPE_LOCATIONS", &mut self.locations),
             ("STEPSCOPE_HANDLE_SIGNALS", &mut self.handle_signals),

@@ -6,6 +6,10 @@ mod bound;
 mod file;
 #[cfg(feature = "metrics")]
 mod gauge_files;
+#[cfg(feature = "mem")]
+mod live_files;
+#[cfg(any(feature = "metrics", feature = "mem"))]
+mod readings;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, OpenOptions};
@@ -92,6 +96,8 @@ pub(crate) struct DirectorySink {
     /// Where they are kept.
     #[cfg(feature = "metrics")]
     gauges: Option<gauge_files::GaugeFiles>,
+    #[cfg(feature = "mem")]
+    live_memory: Option<live_files::LiveFiles>,
     largest_publication_bytes: u64,
     current: Option<OpenFile>,
     metrics_file: Option<OpenFile>,
@@ -200,6 +206,8 @@ impl DirectorySink {
             publisher: Publisher::default(),
             #[cfg(feature = "metrics")]
             gauges: None,
+            #[cfg(feature = "mem")]
+            live_memory: None,
             largest_publication_bytes: 0,
             current: None,
             metrics_file: None,
@@ -509,6 +517,10 @@ impl Sink for DirectorySink {
     }
 
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
+        #[cfg(feature = "mem")]
+        if let Some(live) = &snapshot.live_memory {
+            self.write_live_memory(context, snapshot, live);
+        }
         if let Err(error) = self.write_metrics(context, snapshot) {
             self.publisher.forget();
             self.lacks_sums = true;

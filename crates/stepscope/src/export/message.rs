@@ -33,6 +33,15 @@ impl Encoder {
         }
     }
 
+    /// One for metrics, in the same encoding.
+    #[cfg(feature = "mem")]
+    pub(crate) fn fresh(&self) -> Self {
+        match self {
+            Self::Proto(_) => Self::metrics(Format::Protobuf),
+            Self::Json(_) => Self::metrics(Format::JsonLines),
+        }
+    }
+
     pub(crate) fn metrics(format: Format) -> Self {
         match format {
             Format::Protobuf => Self::Proto(Box::new(proto::Encoder::metrics())),
@@ -46,11 +55,18 @@ impl Encoder {
 pub(crate) struct Message {
     pub encoder: Encoder,
     pub items: u64,
+    scope: &'static str,
 }
 
 impl Message {
     pub(crate) fn new(encoder: Encoder) -> Self {
-        Self { encoder, items: 0 }
+        Self { encoder, items: 0, scope: SCOPE_NAME }
+    }
+
+    /// In another scope than the one for everything.
+    #[cfg(feature = "mem")]
+    pub(crate) fn in_scope(encoder: Encoder, scope: &'static str) -> Self {
+        Self { encoder, items: 0, scope }
     }
 
     /// The encoder, with resource and scope written if they are not yet; counts one more item.
@@ -65,7 +81,8 @@ impl Message {
 
     #[cold]
     fn begin(&mut self, context: &Context<'_>) {
-        with_encoder!(&mut self.encoder, encoder => write_header(encoder.as_mut(), context));
+        let scope = self.scope;
+        with_encoder!(&mut self.encoder, encoder => write_header(encoder.as_mut(), context, scope));
     }
 
     /// Bytes so far.
@@ -89,10 +106,10 @@ impl Message {
     }
 }
 
-fn write_header(visitor: &mut impl Visitor, context: &Context<'_>) {
+fn write_header(visitor: &mut impl Visitor, context: &Context<'_>, scope: &str) {
     write_resource(visitor, &context.recorder.identity, context);
     visitor.scope(&ScopeHead {
-        name: SCOPE_NAME,
+        name: scope,
         version: env!("CARGO_PKG_VERSION"),
         schema_url: SEMCONV_URL,
         dropped_attributes_count: 0,

@@ -12,6 +12,8 @@ pub(crate) mod http;
 pub(crate) mod kept_steps;
 pub(crate) mod known_callsite;
 pub(crate) mod largest_sums;
+#[cfg(feature = "mem")]
+pub(crate) mod live_memory;
 pub(crate) mod message;
 pub(crate) mod poll_intervals;
 pub(crate) mod publish;

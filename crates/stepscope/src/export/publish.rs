@@ -26,6 +26,9 @@ pub(crate) struct Snapshot {
     pub sinks: Vec<(&'static str, SinkCounts)>,
     pub rss_bytes: Option<u64>,
     pub live_bytes: Option<u64>,
+    /// Where it is due.
+    #[cfg(feature = "mem")]
+    pub live_memory: Option<crate::worker::live_memory::LiveMemory>,
 }
 
 impl Snapshot {
@@ -60,14 +63,24 @@ const COLUMNS: &[Column] = &[
     (metric::SECTION_SELF_FREE, |sums| sums.memory.map(|memory| clamp(memory.self_free_bytes.into()))),
 ];
 
-struct Writer<'a, V> {
+/// Writes points that all have the time of one snapshot.
+pub(crate) struct Writer<'a, V> {
     visitor: &'a mut V,
     start_unix_ns: u64,
     time_unix_ns: u64,
 }
 
-impl<V: Visitor> Writer<'_, V> {
-    fn metric(&mut self, name: &'static str) {
+impl<'a, V: Visitor> Writer<'a, V> {
+    pub(crate) fn new(visitor: &'a mut V, recorder: &Recorder, snapshot: &Snapshot) -> Self {
+        Self {
+            visitor,
+            start_unix_ns: recorder.anchor.unix_ns(recorder.run_start_ns),
+            time_unix_ns: recorder.anchor.unix_ns(snapshot.time_ns),
+        }
+    }
+
+    /// Begins a metric; [`end`](Self::end) ends it.
+    pub(crate) fn metric(&mut self, name: &'static str) {
         let row = metric::TABLE.iter().find(|row| row.name == name);
         let instrument = row.map_or(Instrument::Gauge, |row| row.instrument);
         let (kind, temporality, monotonic) = match instrument {
@@ -85,23 +98,39 @@ impl<V: Visitor> Writer<'_, V> {
         self.visitor.point(&PointHead { start_unix_ns, time_unix_ns, flags: 0, data });
     }
 
+    #[cfg(feature = "mem")]
+    pub(crate) fn end(&mut self) {
+        self.visitor.metric_end();
+    }
+
+    /// A point; its attributes come before it.
+    #[cfg(feature = "mem")]
+    pub(crate) fn count(&mut self, value: u64) {
+        self.integer(clamp(value.into()));
+    }
+
+    #[cfg(feature = "mem")]
+    pub(crate) fn number_attribute(&mut self, key: &str, value: u64) {
+        self.visitor.point_attribute(key, Value::Int(clamp(value.into())));
+    }
+
     fn integer(&mut self, value: i64) {
         self.point(PointData::Number(Some(Number::Int(value))));
     }
 
-    fn attribute(&mut self, key: &str, value: &str) {
+    pub(crate) fn attribute(&mut self, key: &str, value: &str) {
         if !value.is_empty() {
             self.visitor.point_attribute(key, Value::Str(value));
         }
     }
 
-    fn path(&mut self, info: &PathInfo) {
+    pub(crate) fn path(&mut self, info: &PathInfo) {
         self.attribute(attr::PATH, &info.text);
         self.attribute(attr::PHASE, info.phase.map_or("", |phase| phase.as_str()));
         self.attribute(attr::SECTION_KIND, info.kind.map_or("", |kind| kind.as_str()));
     }
 
-    fn single(&mut self, name: &'static str, value: u64) {
+    pub(crate) fn single(&mut self, name: &'static str, value: u64) {
         self.metric(name);
         self.integer(clamp(value.into()));
         self.visitor.metric_end();
@@ -193,11 +222,7 @@ pub(crate) fn write_metrics<V: Visitor>(
     part: &Part<'_>,
 ) {
     let recorder = context.recorder;
-    let mut writer = Writer {
-        visitor,
-        start_unix_ns: recorder.anchor.unix_ns(recorder.run_start_ns),
-        time_unix_ns: recorder.anchor.unix_ns(snapshot.time_ns),
-    };
+    let mut writer = Writer::new(visitor, recorder, snapshot);
     for &(name, value) in COLUMNS {
         if part.paths.iter().all(|(_, sums)| value(sums).is_none()) {
             continue;

@@ -11,6 +11,8 @@ pub(crate) mod frame;
 pub(crate) mod hooks;
 pub(crate) mod level_history;
 pub(crate) mod light_section;
+#[cfg(feature = "mem")]
+pub(crate) mod live_context;
 pub(crate) mod open;
 pub(crate) mod orphan_events;
 pub(crate) mod path_cache;

@@ -16,6 +16,7 @@ struct Slot(Option<Box<ThreadState>>);
 impl Drop for Slot {
     fn drop(&mut self) {
         let _own = memory::own_call();
+        let _ = HAS_STATE.try_with(|has| has.set(false));
         self.0 = None;
     }
 }
@@ -24,6 +25,8 @@ thread_local! {
     static STATE: RefCell<Slot> = const { RefCell::new(Slot(None)) };
     static SUPPRESSED: Cell<bool> = const { Cell::new(false) };
     static ASKS_NAME: Cell<bool> = const { Cell::new(false) };
+    /// Whether there is a state in `STATE`: to ask that itself registers a destructor, which the allocator must not.
+    static HAS_STATE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The name of this thread. `None` where it has none, and where nobody knows it any more: destructors of keys that C made run
@@ -65,10 +68,11 @@ pub(crate) fn lightly_with_current<R>(f: impl FnOnce(&mut ThreadState) -> R) -> 
     lightly_with_id(crate::hot::recorder::current_id(), f)
 }
 
-/// As [`lightly_with_current`], where this thread has a state.
+/// As [`lightly_with_current`], where this thread has a state. May be called by the allocator: the standard library ends the process
+/// where that, while a destructor of a thread-local is being registered, registers another one.
 pub(crate) fn lightly_with_known<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
     let id = crate::hot::recorder::current_id();
-    if id == 0 || is_suppressed() {
+    if id == 0 || is_suppressed() || !HAS_STATE.try_with(Cell::get).unwrap_or(false) {
         return None;
     }
     with_id(id, || None, f)
@@ -119,6 +123,7 @@ fn with_id<R>(
 fn make(slot: &mut Slot, recorder: Arc<Recorder>) -> Option<&mut Box<ThreadState>> {
     let _own = memory::own_call();
     slot.0 = Some(Box::new(ThreadState::new(recorder)));
+    let _ = HAS_STATE.try_with(|has| has.set(true));
     slot.0.as_mut()
 }
 

@@ -2,6 +2,8 @@
 //! installed. What the layer itself allocates is kept out of the figures of the sections it happens in.
 
 #[cfg(feature = "mem")]
+pub(crate) use stepscope_mem::live;
+#[cfg(feature = "mem")]
 use stepscope_mem::set_aside;
 #[cfg(feature = "mem")]
 pub(crate) use stepscope_mem::{

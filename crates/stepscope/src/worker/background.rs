@@ -123,6 +123,8 @@ struct Worker {
     taken: u64,
     words: Vec<u64>,
     entries: Vec<u8>,
+    #[cfg(feature = "mem")]
+    live_memory: crate::worker::live_memory::Taker,
 }
 
 /// Starts the background thread.
@@ -160,6 +162,8 @@ impl Worker {
             taken: 0,
             words: Vec::new(),
             entries: Vec::new(),
+            #[cfg(feature = "mem")]
+            live_memory: crate::worker::live_memory::Taker::default(),
         }
     }
 
@@ -203,7 +207,7 @@ impl Worker {
             let config = &recorder.config;
             self.capture_requests.answer_signals(&recorder);
             let publish_soon = recorder.publish_soon.swap(false, Ordering::Relaxed);
-            if publish_soon || published.elapsed() >= config.aggregate_interval {
+            if publish_soon || published.elapsed() >= config.aggregate_interval || self.live_memory_is_due() {
                 published = Instant::now();
                 // Spans first: sums without the spans they are made of would be hard to read.
                 self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
@@ -415,8 +419,24 @@ impl Worker {
         if self.recorder.tracked().has_memory() {
             snapshot.rss_bytes = memory::rss_bytes();
             snapshot.live_bytes = memory::live_bytes();
+            #[cfg(feature = "mem")]
+            if is_full || self.live_memory.is_due(snapshot.live_bytes, Instant::now()) {
+                snapshot.live_memory = self.live_memory.take(snapshot.live_bytes, Instant::now());
+            }
         }
         snapshot
+    }
+
+    /// Whether more is live than ever before, and is to be published now: the process may soon be killed for it.
+    #[cfg(feature = "mem")]
+    fn live_memory_is_due(&self) -> bool {
+        self.live_memory.is_due(memory::live_bytes(), Instant::now())
+    }
+
+    #[cfg(not(feature = "mem"))]
+    #[expect(clippy::unused_self, reason = "nothing is known of it")]
+    fn live_memory_is_due(&self) -> bool {
+        false
     }
 
     /// Hands the latest reading of gauges to the sinks that keep all; the last one is made for that.
@@ -546,6 +566,8 @@ impl Worker {
         }
         // Published before the sinks end, so that a receiver gets the figures, too.
         let end = self.publish(true);
+        #[cfg(feature = "mem")]
+        memory::live::stop();
         #[cfg(feature = "http")]
         if self.send_all(deadline) {
             // What became of the last spans is known only now, and the receiver is there to be told.

@@ -6,5 +6,7 @@ pub(crate) mod capture_requests;
 pub(crate) mod control;
 pub(crate) mod costs;
 pub(crate) mod deep_step_watch;
+#[cfg(feature = "mem")]
+pub(crate) mod live_memory;
 pub(crate) mod own_thread;
 pub(crate) mod thread_looks;

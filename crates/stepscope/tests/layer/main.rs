@@ -20,6 +20,7 @@ mod gauges;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod levels;
+mod live_memory;
 mod loader;
 mod logs;
 mod memory;

@@ -26,6 +26,8 @@ use stepscope_core::LossReason;
 use super::encode::{Context, write_span};
 #[cfg(feature = "metrics")]
 use super::gauges::{NOT_SENT, write_gauges};
+#[cfg(feature = "mem")]
+use super::live_memory::encode_live_memory;
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
 use super::run_info::write_run_info;
@@ -325,6 +327,15 @@ impl Sink for HttpSink {
             self.enqueue(Arc::clone(&target), message.finish().0, 0);
             message.clear();
             self.metrics = message.encoder;
+        }
+        #[cfg(feature = "mem")]
+        if let Some(live) =
+            snapshot.live_memory.as_ref().filter(|_| context.recorder.config.sends_live_memory)
+        {
+            let mut encoder = Encoder::metrics(Format::Protobuf);
+            encode_live_memory(&mut encoder, context, snapshot, live, |message| {
+                self.enqueue(Arc::clone(&target), message, 0);
+            });
         }
         #[cfg(feature = "metrics")]
         if let Some(feed) = context.recorder.gauges.feed().filter(|feed| feed.is_sent) {

@@ -74,6 +74,8 @@ impl ThreadState {
         parent: Option<Parent>,
     ) -> bool {
         if spec.kind() == SectionKind::Step {
+            #[cfg(feature = "mem")]
+            crate::hot::live_context::step_begins();
             self.recorder.captures.step_begins(&self.recorder);
             if self.is_deep(spec) {
                 return self.begin_deep(open, source, name, spec);

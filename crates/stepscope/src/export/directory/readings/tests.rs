@@ -11,6 +11,8 @@ use super::*;
 use crate::config::Config;
 use crate::context::identity::{Given, Identity};
 use crate::export::Sink;
+use crate::export::directory::DirectorySink;
+use crate::export::encode::Context;
 use crate::export::thread_names::ThreadNames;
 use crate::hot::recorder::Recorder;
 use crate::shared::gauges::Feed;
@@ -21,14 +23,14 @@ const BOUND_BYTES: u64 = 1_024_000;
 /// Readings of a hundred bytes, each of which begins with its number.
 struct Series {
     folder: tempfile::TempDir,
-    files: GaugeFiles,
+    files: Readings,
     next: u64,
 }
 
 impl Series {
     fn new(format: Format) -> Self {
         let mut bound_bytes = BOUND_BYTES;
-        let files = GaugeFiles::take_share(format, &mut bound_bytes);
+        let files = Readings::take_share("gauges", format, &mut bound_bytes);
         assert_eq!(bound_bytes, BOUND_BYTES - BOUND_BYTES / SHARE, "the others have the rest");
         Self { folder: tempfile::tempdir().unwrap(), files, next: 0 }
     }

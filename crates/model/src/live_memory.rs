@@ -1,0 +1,48 @@
+//! Points about live memory by sample, as analyses see them. How they are decoded is in `intake/live_memory`, what they mean in
+//! `stepscope_core::metric::live`.
+
+/// One point; those of one moment have one time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LivePoint {
+    /// Bytes of a row.
+    Bytes(LiveRow),
+    /// Blocks of a row.
+    Blocks(LiveRow),
+    /// Of so many bytes one was chosen.
+    PeriodBytes(u64),
+    /// Chosen blocks that found no room, cumulative.
+    SamplesDropped(u64),
+    /// A stack that rows name.
+    Stack {
+        /// Its number in the process.
+        id: u64,
+        /// Its frames as written: `module+0xoffset`, innermost first, with one space between.
+        frames: String,
+    },
+    /// A file that frames name.
+    Module(Module),
+}
+
+/// Blocks of one section, place and age.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LiveRow {
+    /// Call path as written; empty outside of sections.
+    pub path: String,
+    /// Number of the stack; `None` where it is not known.
+    pub stack: Option<u64>,
+    /// At least so many steps ago; `None` of the rest, all rows that are not written taken together.
+    pub age_steps: Option<u64>,
+    /// How much there is of it.
+    pub amount: u64,
+}
+
+/// A file that code was loaded from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Module {
+    /// What frames call it.
+    pub name: String,
+    /// Its build id in hexadecimal digits; empty where it has none.
+    pub build_id: String,
+    /// Where it was.
+    pub path: String,
+}

@@ -1,0 +1,76 @@
+//! Live memory as OTLP metrics, in a scope of its own: who keeps series can leave it away by that.
+
+use stepscope_core::{LIVE_MEMORY_SCOPE_NAME, PathId, attr, metric};
+use stepscope_otlp::Visitor;
+
+use super::encode::Context;
+use super::message::{Encoder, Message, with_encoder};
+use super::publish::{Snapshot, Writer};
+use crate::hot::recorder::Recorder;
+use crate::worker::live_memory::{LiveMemory, Row};
+
+/// Hands over the message about what was live at the time of the snapshot.
+pub(crate) fn encode_live_memory<R>(
+    encoder: &mut Encoder,
+    context: &Context<'_>,
+    snapshot: &Snapshot,
+    live: &LiveMemory,
+    take: impl FnOnce(&[u8]) -> R,
+) -> R {
+    let spare = encoder.fresh();
+    let mut message = Message::in_scope(std::mem::replace(encoder, spare), LIVE_MEMORY_SCOPE_NAME);
+    let filled = message.next(context);
+    with_encoder!(filled, filled => write(&mut Writer::new(filled.as_mut(), context.recorder, snapshot), context.recorder, live));
+    let result = take(message.finish().0);
+    message.clear();
+    *encoder = message.encoder;
+    result
+}
+
+fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &LiveMemory) {
+    let columns: [(&'static str, fn(&Row) -> u64); 2] = [
+        (metric::live::MEMORY_LIVE_SAMPLED, |row| row.bytes),
+        (metric::live::MEMORY_LIVE_BLOCKS, |row| row.blocks),
+    ];
+    for (name, value) in columns {
+        writer.metric(name);
+        for row in &live.rows {
+            if let Some(path) = row.path {
+                writer.path(&recorder.path_info(PathId(path)));
+            }
+            if let Some(stack) = row.stack {
+                writer.number_attribute(attr::MEMORY_STACK_ID, stack.into());
+            }
+            if let Some(age) = row.age_steps {
+                writer.number_attribute(attr::MEMORY_AGE, age);
+            }
+            writer.count(value(row));
+        }
+        writer.end();
+    }
+    writer.single(metric::live::MEMORY_SAMPLING_PERIOD, live.period_bytes);
+    let dropped = live.dropped;
+    writer.metric(metric::live::MEMORY_SAMPLING_DROPPED);
+    for (what, count) in
+        [("samples", dropped.samples), ("stacks", dropped.stacks), ("truncated", dropped.truncated)]
+    {
+        writer.attribute(attr::MEMORY_DROPPED, what);
+        writer.count(count);
+    }
+    writer.end();
+    writer.metric(metric::live::MEMORY_STACK);
+    for (&stack, frames) in &live.stacks {
+        writer.number_attribute(attr::MEMORY_STACK_ID, stack.into());
+        writer.attribute(attr::MEMORY_STACK_FRAMES, frames);
+        writer.count(1);
+    }
+    writer.end();
+    writer.metric(metric::live::MEMORY_MODULE);
+    for (name, module) in &live.modules {
+        writer.attribute(attr::MODULE_NAME, name);
+        writer.attribute(attr::MODULE_BUILD_ID, &module.build_id);
+        writer.attribute(attr::MODULE_PATH, &module.path);
+        writer.count(1);
+    }
+    writer.end();
+}

@@ -1,0 +1,222 @@
+//! Live memory as it is published: samples of the allocator summed by section, stack and age, the largest sums by themselves and
+//! the rest in one; and when that is due. How samples are taken is in `stepscope-mem`, how sums are written in `export`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use crate::hot::live_context;
+use crate::os::memory::live::{self, MAX_FRAMES, Stack};
+use crate::os::sys::{self, Module};
+
+/// Rows of a publication, the rest not counted.
+pub(crate) const MAX_ROWS: usize = 256;
+
+/// Published at least so often: a process that runs out of memory is killed without a word.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// And whenever so much more is live than at any time before, one part in so many, though not more often than this.
+const PEAK_GROWTH: u64 = 10;
+const PEAK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Live bytes of one section, stack and age; all `None` for the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Number of the path; `None` outside of sections.
+    pub path: Option<u32>,
+    pub stack: Option<u32>,
+    /// At least so many steps ago, fewer than the next power of two.
+    pub age_steps: Option<u64>,
+    pub bytes: u64,
+    pub blocks: u64,
+}
+
+/// What is live at one moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LiveMemory {
+    pub period_bytes: u64,
+    /// The largest ones, largest first, then the rest, if there is any.
+    pub rows: Vec<Row>,
+    /// Frames of the stacks that rows name.
+    pub stacks: BTreeMap<u32, String>,
+    /// Modules that these frames name, by the names that they have there.
+    pub modules: Vec<(String, Module)>,
+    pub dropped: live::Dropped,
+}
+
+/// Decides when what is live is published, and gathers it.
+#[derive(Debug, Default)]
+pub(crate) struct Taker {
+    last: Option<Instant>,
+    peak_bytes: u64,
+}
+
+impl Taker {
+    /// Whether it is time, with so many bytes live.
+    pub(crate) fn is_due(&self, live_bytes: Option<u64>, now: Instant) -> bool {
+        if live::period_bytes() == 0 {
+            return false;
+        }
+        let Some(last) = self.last else { return true };
+        let since = now.saturating_duration_since(last);
+        let peak = self.peak_bytes.saturating_add(self.peak_bytes / PEAK_GROWTH);
+        since >= INTERVAL || (since >= PEAK_INTERVAL && live_bytes.unwrap_or(0) > peak)
+    }
+
+    /// What is live now; `None` where no samples are taken.
+    pub(crate) fn take(&mut self, live_bytes: Option<u64>, now: Instant) -> Option<LiveMemory> {
+        if live::period_bytes() == 0 {
+            return None;
+        }
+        let steps = live_context::steps();
+        self.last = Some(now);
+        self.peak_bytes = self.peak_bytes.max(live_bytes.unwrap_or(0));
+        let mut sums: HashMap<(u32, Option<Stack>, u64), (u64, u64)> = HashMap::new();
+        live::samples(|sample| {
+            let age = age_class(steps.saturating_sub(sample.context.step));
+            let sum = sums.entry((sample.context.section, sample.stack, age)).or_default();
+            sum.0 = sum.0.saturating_add(sample.weight_bytes);
+            sum.1 = sum.1.saturating_add(blocks(sample.weight_bytes, sample.size_bytes));
+        });
+        let rows = sums.into_iter().map(|((path, stack, age), (bytes, blocks))| Row {
+            path: path.checked_sub(1),
+            stack: stack.map(Stack::number),
+            age_steps: Some(age),
+            bytes,
+            blocks,
+        });
+        let rows = largest(rows.collect());
+        // Each time anew: libraries come and go.
+        let mut modules = named(sys::modules());
+        let stacks = stacks(&rows, &modules);
+        modules.retain(|(name, _)| stacks.values().any(|frames| names(frames, name)));
+        Some(LiveMemory {
+            period_bytes: live::period_bytes(),
+            rows,
+            stacks,
+            modules,
+            dropped: live::dropped(),
+        })
+    }
+}
+
+/// Frames of the stacks that rows name.
+fn stacks(rows: &[Row], modules: &[(String, Module)]) -> BTreeMap<u32, String> {
+    let mut buffer = [0; MAX_FRAMES];
+    let mut texts = BTreeMap::new();
+    for number in rows.iter().filter_map(|row| row.stack) {
+        texts
+            .entry(number)
+            .or_insert_with(|| text(live::stack(Stack::from_number(number), &mut buffer), modules));
+    }
+    texts
+}
+
+/// Frames as text.
+fn text(frames: &[usize], modules: &[(String, Module)]) -> String {
+    let mut text = String::new();
+    for &frame in frames {
+        let space = if text.is_empty() { "" } else { " " };
+        let _ = match module(modules, frame) {
+            Some((name, module)) => write!(text, "{space}{name}+{:#x}", frame.wrapping_sub(module.base)),
+            // Code that was made at run time, or no code.
+            None => write!(text, "{space}?+{frame:#x}"),
+        };
+    }
+    text
+}
+
+/// The largest rows, and one for the rest.
+fn largest(mut rows: Vec<Row>) -> Vec<Row> {
+    let key = |row: &Row| (row.path, row.stack, row.age_steps);
+    rows.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| key(one).cmp(&key(other))));
+    if rows.len() > MAX_ROWS {
+        let rest = rows.split_off(MAX_ROWS);
+        let sum = |of: fn(&Row) -> u64| rest.iter().map(of).fold(0, u64::saturating_add);
+        let (bytes, blocks) = (sum(|row| row.bytes), sum(|row| row.blocks));
+        rows.push(Row { path: None, stack: None, age_steps: None, bytes, blocks });
+    }
+    rows
+}
+
+/// For how many blocks a sample stands, itself included.
+fn blocks(weight_bytes: u64, size_bytes: u64) -> u64 {
+    let size = size_bytes.max(1);
+    (weight_bytes.saturating_add(size / 2) / size).max(1)
+}
+
+/// The largest power of two that is no more than that; 0 for 0.
+fn age_class(steps: u64) -> u64 {
+    steps.checked_ilog2().map_or(0, |power| 1 << power)
+}
+
+fn module(modules: &[(String, Module)], address: usize) -> Option<&(String, Module)> {
+    modules.iter().find(|(_, module)| module.code.iter().any(|&(start, end)| (start..end).contains(&address)))
+}
+
+fn names(frames: &str, name: &str) -> bool {
+    frames.split(' ').any(|frame| frame.rsplit_once('+').is_some_and(|(module, _)| module == name))
+}
+
+/// Each module with a name of its own: its file's, without spaces.
+fn named(modules: Vec<Module>) -> Vec<(String, Module)> {
+    let mut named: Vec<(String, Module)> = Vec::new();
+    for module in modules {
+        let file = module.path.rsplit('/').next().unwrap_or_default().replace(char::is_whitespace, "_");
+        let used =
+            named.iter().filter(|(_, other)| other.path.rsplit('/').next() == module.path.rsplit('/').next());
+        let number = used.count();
+        let name = if number == 0 { file } else { format!("{file}#{number}") };
+        named.push((name, module));
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(path: u32, bytes: u64) -> Row {
+        Row { path: Some(path), stack: Some(path), age_steps: Some(1), bytes, blocks: 1 }
+    }
+
+    #[test]
+    fn the_largest_rows_stay_and_the_rest_is_one() {
+        let rows = largest((0..300).map(|number| row(number, u64::from(number))).collect());
+        assert_eq!(rows.len(), MAX_ROWS + 1);
+        assert_eq!(rows[0], row(299, 299));
+        let rest = Row { path: None, stack: None, age_steps: None, bytes: (0..44).sum(), blocks: 44 };
+        assert_eq!(rows[MAX_ROWS], rest);
+    }
+
+    #[test]
+    fn ages_are_classes_of_powers_of_two() {
+        let classes: Vec<u64> = [0, 1, 2, 3, 4, 7, 8, u64::MAX].into_iter().map(age_class).collect();
+        assert_eq!(classes, [0, 1, 2, 2, 4, 4, 8, 1 << 63]);
+    }
+
+    #[test]
+    fn frames_name_their_modules_and_two_files_of_one_name_stay_apart() {
+        let module = |path: &str, base: usize| Module {
+            path: path.into(),
+            base,
+            code: vec![(base + 0x10, base + 0x100)],
+            build_id: String::new(),
+        };
+        let modules = named(vec![
+            module("/a/my trainer", 0x1000),
+            module("/b/libx.so", 0x5000),
+            module("/c/libx.so", 0x9000),
+        ]);
+        assert_eq!(text(&[0x1020, 0x9044, 0x5011], &modules), "my_trainer+0x20 libx.so#1+0x44 libx.so+0x11");
+        assert!(names("a+0x1 libx.so#1+0x44", "libx.so#1") && !names("a+0x1 libx.so#1+0x44", "libx.so"));
+    }
+
+    #[test]
+    fn a_sample_stands_for_as_many_blocks_as_its_weight_holds() {
+        assert_eq!(
+            [blocks(1_000, 100), blocks(1_049, 100), blocks(1_050, 100), blocks(5, 0), blocks(7, 7)],
+            [10, 10, 11, 5, 1]
+        );
+    }
+}
