@@ -145,6 +145,17 @@ pub(super) const TABLES: &[Table] = &[
         "mode=^^mode step=^^step trace_id=^^trace_id span=^# offset_ns duration_ns",
     ),
     (
+        "live_lines.csv",
+        "memory.sampled.lines.*",
+        "section place file line function bytes blocks old_bytes births bytes_per_step",
+    ),
+    (
+        "live_ages.csv",
+        "memory.sampled.lines.*.ages.*",
+        "section=^section place=^place age_steps bytes blocks",
+    ),
+    ("live_moments.csv", "memory.sampled.moments.*", "time_ns step bytes other_bytes"),
+    (
         "findings.csv",
         "findings.*",
         "id rule type severity title section phase rank recommendation gain_method=predicted_gain.method \

@@ -1,0 +1,151 @@
+//! Rows by section and line: which line of a stack is the program's own, and how that is said.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::births::Births;
+use super::symbols::{Origin, is_allocator, origin, short_function};
+use crate::summary::{LiveAge, LiveFrame, LiveLine, LiveMemory, SourceLine};
+
+/// Steps from which on what is live is old.
+const OLD_STEPS: u64 = 2;
+
+/// What tells a line from others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Line {
+    section: Option<String>,
+    place: String,
+    source: SourceLine,
+    /// Where only an address is known: the innermost one can be of any allocation.
+    stack: Option<usize>,
+}
+
+/// The lines of a memory, largest old bytes first.
+pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
+    let mut lines: BTreeMap<Line, LiveLine> = BTreeMap::new();
+    for row in &memory.rows {
+        let (place, source) = row.stack.map_or_else(unknown, |stack| place(memory, stack));
+        let stack = if source.file.is_none() { row.stack } else { None };
+        let key = Line { section: row.section.clone(), place, source, stack };
+        let line = lines.entry(key).or_default();
+        line.bytes = line.bytes.saturating_add(row.bytes);
+        line.blocks = line.blocks.saturating_add(row.blocks);
+        if row.age_steps >= OLD_STEPS {
+            line.old_bytes = line.old_bytes.saturating_add(row.bytes);
+        }
+        match line.ages.iter_mut().find(|age| age.age_steps == row.age_steps) {
+            Some(age) => {
+                age.bytes = age.bytes.saturating_add(row.bytes);
+                age.blocks = age.blocks.saturating_add(row.blocks);
+            }
+            None => line.ages.push(LiveAge {
+                age_steps: row.age_steps,
+                bytes: row.bytes,
+                blocks: row.blocks,
+            }),
+        }
+        line.stacks.extend(row.stack.filter(|stack| !line.stacks.contains(stack)));
+    }
+    let mut lines: Vec<LiveLine> = lines
+        .into_iter()
+        .map(|(key, mut line)| {
+            line.ages.sort_by_key(|age| age.age_steps);
+            line.stacks.sort_unstable();
+            let births = Births::of(&line.ages, memory.period_bytes, memory.steps, memory.steady_steps);
+            let SourceLine { function, file, line: number } = key.source;
+            LiveLine {
+                section: key.section,
+                place: key.place,
+                file,
+                line: number,
+                function,
+                births: births.kind(),
+                bytes_per_step: births.bytes_per_step(),
+                ..line
+            }
+        })
+        .collect();
+    lines.sort_by(|a, b| {
+        let key = |line: &LiveLine| (Reverse(line.old_bytes), Reverse(line.bytes));
+        key(a).cmp(&key(b)).then_with(|| (&a.section, &a.place).cmp(&(&b.section, &b.place)))
+    });
+    lines
+}
+
+fn unknown() -> (String, SourceLine) {
+    ("unknown".into(), SourceLine::default())
+}
+
+/// The line of a stack: the innermost one of the program's own, else of a library, else the innermost address.
+fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
+    let frames = || memory.stacks.get(stack).into_iter().flatten().filter_map(|&at| memory.frames.get(at));
+    let lines = || frames().flat_map(|frame| frame.lines.iter().map(move |line| (frame, line)));
+    let first = |wanted: Origin| {
+        let module = |frame: &LiveFrame| frame.module.and_then(|at| memory.modules.get(at));
+        lines().find(|(frame, line)| origin(line, module(frame)) == wanted)
+    };
+    match first(Origin::Own).or_else(|| first(Origin::Library)) {
+        Some((frame, line)) => (written(memory, frame, line), line.clone()),
+        None => frames().next().map_or_else(unknown, |frame| {
+            let line = frame.lines.last().cloned().unwrap_or_default();
+            (address(memory, frame), SourceLine { file: None, line: None, ..line })
+        }),
+    }
+}
+
+/// A call in words: its function and its place.
+pub(super) fn call(memory: &LiveMemory, frame: &LiveFrame, line: &SourceLine) -> String {
+    let place = written(memory, frame, line);
+    match line.function.as_deref().map(short_function) {
+        Some(function) => format!("{function} ({place})"),
+        None => place,
+    }
+}
+
+impl LiveMemory {
+    /// The calls of a stack in words, outermost first, down to the first that only allocates for its caller.
+    pub(crate) fn calls(&self, stack: usize) -> Vec<String> {
+        let frames: Vec<&LiveFrame> =
+            self.stacks.get(stack).into_iter().flatten().filter_map(|&at| self.frames.get(at)).collect();
+        let mut calls = Vec::new();
+        for frame in frames.into_iter().rev() {
+            let module = frame.module.and_then(|at| self.modules.get(at));
+            if frame.lines.is_empty() {
+                calls.push(address(self, frame));
+            }
+            for line in frame.lines.iter().rev() {
+                if is_allocator(line) {
+                    return calls;
+                }
+                // Of the standard library only what holds memory is told: not what starts threads and calls closures.
+                if origin(line, module) != Origin::Runtime {
+                    calls.push(call(self, frame, line));
+                }
+            }
+        }
+        calls
+    }
+}
+
+/// A place and its function.
+#[must_use]
+pub(crate) fn place_words(line: &LiveLine) -> String {
+    match line.function.as_deref().map(short_function) {
+        Some(function) => format!("{} ({function})", line.place),
+        None => line.place.clone(),
+    }
+}
+
+fn written(memory: &LiveMemory, frame: &LiveFrame, line: &SourceLine) -> String {
+    let Some(file) = line.file.as_deref() else { return address(memory, frame) };
+    // What cargo fetched lies below the name of a registry.
+    let below = file.split_once("/registry/src/").and_then(|(_, below)| Some(below.split_once('/')?.1));
+    let file = below.unwrap_or(file);
+    line.line.map_or_else(|| file.to_owned(), |number| format!("{file}:{number}"))
+}
+
+/// `module+0xoffset`.
+pub(super) fn address(memory: &LiveMemory, frame: &LiveFrame) -> String {
+    let module = frame.module.and_then(|at| memory.modules.get(at));
+    format!("{}+{:#x}", module.map_or("?", |module| module.name.as_str()), frame.offset)
+}

@@ -1,0 +1,123 @@
+//! Lines of frames: asked of whoever has the files, which this crate does not read; and whose code a line is.
+
+use super::lines;
+use crate::summary::{LiveMemory, LiveModule, SourceLine, SymbolState};
+
+/// What is known of a module's addresses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Resolved {
+    /// What was found.
+    pub state: SymbolState,
+    /// For each address that was asked for, its functions and lines, innermost first.
+    pub lines: Vec<Vec<SourceLine>>,
+}
+
+impl LiveMemory {
+    /// Has the lines of all frames looked up, module by module. Addresses are return addresses in the module's file: the call
+    /// is before them.
+    pub fn resolve(&mut self, mut look_up: impl FnMut(&LiveModule, &[u64]) -> Resolved) {
+        for (at, module) in self.modules.iter_mut().enumerate() {
+            let mut frames: Vec<_> =
+                self.frames.iter_mut().filter(|frame| frame.module == Some(at)).collect();
+            let offsets: Vec<u64> = frames.iter().map(|frame| frame.offset).collect();
+            let Resolved { state, lines } = look_up(module, &offsets);
+            module.symbols = state;
+            frames.iter_mut().zip(lines).for_each(|(frame, lines)| frame.lines = lines);
+        }
+        self.lines = lines::of(self);
+    }
+}
+
+/// Whose code it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The program's own.
+    Own,
+    /// Of a crate that it uses.
+    Library,
+    /// Of the standard library or of what records memory.
+    Runtime,
+}
+
+/// Crates that allocate for whoever calls them, by the beginning of their functions' names.
+const STANDARD: &[&str] = &["alloc::", "core::", "std::", "hashbrown::"];
+/// What records memory, and what the compiler makes of a global allocator, which has the line of the program's `static`.
+const RECORDER: &[&str] = &["stepscope_mem::", "stepscope::", "__rust", "__rg_", "__rdl_"];
+/// Parts of the names of files that are the standard library's, and of those that cargo fetched.
+const STANDARD_FILES: &[&str] = &["/rustc/", "/rustlib/src/", "/rust/deps/", "/library/alloc/", "/library/std/"];
+const LIBRARY_FILES: &[&str] = &["/registry/src/", "/git/checkouts/", "/vendor/"];
+
+/// Whose code a line of a module is.
+pub(super) fn origin(line: &SourceLine, module: Option<&LiveModule>) -> Origin {
+    let function = line.function.as_deref().unwrap_or_default().trim_start_matches(['<', '&']);
+    let begins = |names: &[&str]| names.iter().any(|name| function.starts_with(name));
+    if begins(RECORDER) {
+        return Origin::Runtime;
+    }
+    if let Some(file) = &line.file {
+        let file = format!("/{file}");
+        let has = |parts: &[&str]| parts.iter().any(|part| file.contains(part));
+        return match () {
+            () if has(STANDARD_FILES) => Origin::Runtime,
+            () if has(LIBRARY_FILES) => Origin::Library,
+            () => Origin::Own,
+        };
+    }
+    // Without files, by the names of crates: a program is mostly called as its own.
+    let own = module.map(|module| format!("{}::", module.name.replace('-', "_")));
+    match own {
+        Some(own) if function.starts_with(&own) => Origin::Own,
+        _ if begins(STANDARD) || function.is_empty() => Origin::Runtime,
+        _ => Origin::Library,
+    }
+}
+
+/// Whether a call is the allocator's own.
+pub(super) fn is_allocator(line: &SourceLine) -> bool {
+    let function = line.function.as_deref().unwrap_or_default().trim_start_matches(['<', '&']);
+    ["stepscope_mem::", "__rust", "__rg_", "__rdl_"].iter().any(|name| function.starts_with(name))
+}
+
+/// A function in few letters: its type or module and itself, without generic parameters and closures.
+#[must_use]
+pub(crate) fn short_function(name: &str) -> String {
+    let plain = match name.strip_prefix('<').and_then(|rest| Some((rest, closing(rest)?))) {
+        // `<Type as Trait>::function`, `<Type>::function`
+        Some((rest, at)) => {
+            let inner = rest.get(..at).unwrap_or_default();
+            let inner = inner.split(" as ").next().unwrap_or(inner).trim_start_matches(['&', '<']);
+            format!("{inner}{}", rest.get(at + 1..).unwrap_or_default())
+        }
+        None => name.to_owned(),
+    };
+    let mut depth = 0_usize;
+    let mut bare = String::new();
+    for letter in plain.replace("->", "").chars() {
+        match letter {
+            '<' | '{' => depth += 1,
+            '>' | '}' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => bare.push(letter),
+            _ => {}
+        }
+    }
+    let parts: Vec<&str> = bare.split("::").filter(|part| !part.is_empty()).collect();
+    match parts.as_slice() {
+        [] => name.to_owned(),
+        [.., one, two] => format!("{one}::{two}"),
+        [one] => (*one).to_owned(),
+    }
+}
+
+/// Where the bracket that was open before the text is closed.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.char_indices().find_map(|(at, letter)| {
+        match letter {
+            '<' => depth += 1,
+            '>' if depth == 0 => return Some(at),
+            '>' => depth -= 1,
+            _ => {}
+        }
+        None
+    })
+}
