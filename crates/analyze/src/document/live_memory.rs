@@ -99,7 +99,9 @@ pub(crate) fn calls(report: &Report) -> Option<Value> {
     for row in &memory.rows {
         let section = row.section.clone().unwrap_or_else(|| "outside of sections".into());
         let mut calls = vec![place(printable(&section))];
-        calls.extend(row.stack.iter().flat_map(|&stack| memory.calls(stack)).map(|call| place(printable(&call))));
+        calls.extend(
+            row.stack.iter().flat_map(|&stack| memory.calls(stack)).map(|call| place(printable(&call))),
+        );
         let sum = stacks.entry(calls).or_default();
         *sum = sum.saturating_add(row.bytes);
     }
@@ -201,7 +203,9 @@ fn without_lines(module: &LiveModule) -> Option<String> {
     let LiveModule { name, path, .. } = module;
     let why = match module.symbols {
         SymbolState::Lines => return None,
-        SymbolState::NotLookedUp => format!("Lines of `{name}` were not looked up: `stepscope analyze` does."),
+        SymbolState::NotLookedUp => {
+            format!("Lines of `{name}` were not looked up: `stepscope analyze` does.")
+        }
         SymbolState::NoLines => {
             format!("`{name}` was built without lines: set `debug = \"line-tables-only\"` in its profile.")
         }

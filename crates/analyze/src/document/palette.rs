@@ -114,9 +114,9 @@ pub(crate) fn of_sections(paths: &[&str]) -> Vec<String> {
     paths.iter().map(|path| format!("m{}", colors.get(path).copied().unwrap_or(0))).collect()
 }
 
-/// The class of a layer by its place.
+/// The class of a layer by its place, of a few.
 pub(crate) fn of_layer(at: usize) -> String {
-    format!("u{}", at % OWN)
+    format!("c{at}")
 }
 
 /// FNV-1a, folded: the upper bits of short words differ little.

@@ -129,9 +129,68 @@ fn classes(ages: &[LiveAge], steps: u64, window: u64) -> Vec<Stretch> {
         let end = next.min(steps.saturating_add(1)).max(from.saturating_add(1));
         let inside = end.min(window).saturating_sub(from) as f64;
         let share = inside / end.saturating_sub(from) as f64;
-        let bytes = ages.iter().filter(|age| age.age_steps == from).map(|age| age.bytes).fold(0, u64::saturating_add);
+        let bytes =
+            ages.iter().filter(|age| age.age_steps == from).map(|age| age.bytes).fold(0, u64::saturating_add);
         classes.push(Stretch { from_steps: from as f64, steps: inside, bytes: bytes as f64 * share });
         from = next;
     }
     classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    /// Blocks of 1 KiB that were allocated at these ages, so many at each.
+    fn ages(all: impl IntoIterator<Item = (u64, u64)>) -> Vec<LiveAge> {
+        let mut ages: Vec<LiveAge> = Vec::new();
+        for (age, blocks) in all {
+            let class = if age == 0 { 0 } else { 1 << age.ilog2() };
+            match ages.iter_mut().find(|one| one.age_steps == class) {
+                Some(one) => {
+                    one.bytes += blocks * KIB;
+                    one.blocks += blocks;
+                }
+                None => ages.push(LiveAge { age_steps: class, bytes: blocks * KIB, blocks }),
+            }
+        }
+        ages
+    }
+
+    fn of(ages: &[LiveAge], window: u64) -> Births {
+        Births::of(ages, 64 * KIB, 1_000, window)
+    }
+
+    #[test]
+    fn what_comes_all_along_has_a_rate() {
+        let births = of(&ages((0..1_000).map(|age| (age, 8))), 900);
+        assert_eq!(births.kind(), LiveBirths::Throughout);
+        let rate = births.bytes_per_step().unwrap() / (8 * KIB) as f64;
+        assert!((rate - 1.0).abs() < 0.01, "{rate}");
+    }
+
+    #[test]
+    fn as_many_bytes_that_are_all_old_or_all_young_have_none() {
+        let kind = |all: Vec<LiveAge>| {
+            let births = of(&all, 900);
+            assert_eq!(births.bytes_per_step(), None);
+            births.kind()
+        };
+        assert_eq!(kind(ages((980..1_000).map(|age| (age, 400)))), LiveBirths::Early);
+        assert_eq!(kind(ages((0..2).map(|age| (age, 4_000)))), LiveBirths::Recent);
+        // A buffer of the last 100 steps.
+        assert_eq!(kind(ages((0..100).map(|age| (age, 80)))), LiveBirths::Recent);
+        // Too few samples.
+        assert_eq!(kind(ages((0..1_000).step_by(10).map(|age| (age, 1)))), LiveBirths::Unknown);
+    }
+
+    #[test]
+    fn what_is_in_use_at_the_same_line_is_no_part_of_the_rate() {
+        let in_use = [(0, 8_000), (1, 8_000)];
+        let births = of(&ages((0..1_000).map(|age| (age, 8)).chain(in_use)), 900);
+        let rate = births.bytes_per_step().unwrap() / (8 * KIB) as f64;
+        assert!((rate - 1.0).abs() < 0.05, "{rate}");
+    }
 }

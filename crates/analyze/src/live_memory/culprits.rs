@@ -105,9 +105,10 @@ fn course(memory: &LiveMemory, line: &LiveLine, from_step: u64) -> Option<f64> {
         .filter_map(|(at, moment)| Some((moment.step?, at)))
         .filter(|(step, _)| (from_step..=last_step).contains(step))
         .map(|(step, at)| {
-            let own = line.stacks.iter().filter_map(|&stack| {
-                memory.courses.get(&(line.section.clone(), stack))?.get(at).copied()
-            });
+            let own = line
+                .stacks
+                .iter()
+                .filter_map(|&stack| memory.courses.get(&(line.section.clone(), stack))?.get(at).copied());
             (step, own.fold(0, u64::saturating_add))
         })
         .collect();

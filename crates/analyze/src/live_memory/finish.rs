@@ -48,9 +48,8 @@ struct Clock {
 impl Clock {
     fn of(context: &Context<'_>, primary: Option<Mode>) -> Self {
         let warm_until_ns = context.steps.warm_until_ns(primary);
-        let of = |mode: Mode| {
-            StepTimes::of(context.run, mode, context.steps.numbers.of_mode(mode), warm_until_ns)
-        };
+        let of =
+            |mode: Mode| StepTimes::of(context.run, mode, context.steps.numbers.of_mode(mode), warm_until_ns);
         Self {
             primary: primary.filter(|&mode| context.steps.numbers.tell_apart(mode)).and_then(of),
             all: Mode::ALL.iter().filter_map(|&mode| of(mode)).collect(),
@@ -78,12 +77,12 @@ impl Clock {
 /// The last moment with at least half of what there was at most: at the end of a run programs give back what they held.
 fn at_last(samples: &LiveSamples, clock: &Clock) -> Option<LiveMemory> {
     let most = samples.moments.values().map(bytes_of).max()?;
-    let (&time_ns, moment) =
-        samples.moments.iter().rev().find(|(_, moment)| bytes_of(moment) >= most / 2)?;
+    let (&time_ns, moment) = samples.moments.iter().rev().find(|(_, moment)| bytes_of(moment) >= most / 2)?;
     let oldest = moment.rows.keys().filter_map(|key| key.age_steps).max().unwrap_or(0);
     // Ages are counted by the process, and steps may be missing here.
     let (first_step, step) = (clock.first_step(), clock.step(time_ns));
-    let numbers = first_step.zip(step).map_or(0, |(first, last)| last.saturating_sub(first).saturating_add(1));
+    let numbers =
+        first_step.zip(step).map_or(0, |(first, last)| last.saturating_sub(first).saturating_add(1));
     let steps = clock.begun(time_ns).max(oldest).max(numbers);
     let mut memory = LiveMemory {
         period_bytes: moment.period_bytes,
@@ -118,7 +117,8 @@ fn at_last(samples: &LiveSamples, clock: &Clock) -> Option<LiveMemory> {
         for (key, row) in &moment.rows {
             let course = key.stack.and_then(|number| courses.get(&(key.path, number)));
             let Some(course) = course else { continue };
-            let course = memory.courses.entry(course.clone()).or_insert_with(|| vec![0; samples.moments.len()]);
+            let course =
+                memory.courses.entry(course.clone()).or_insert_with(|| vec![0; samples.moments.len()]);
             if let Some(sum) = course.get_mut(at) {
                 *sum = sum.saturating_add(row.bytes);
             }

@@ -38,11 +38,9 @@ pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
                 age.bytes = age.bytes.saturating_add(row.bytes);
                 age.blocks = age.blocks.saturating_add(row.blocks);
             }
-            None => line.ages.push(LiveAge {
-                age_steps: row.age_steps,
-                bytes: row.bytes,
-                blocks: row.blocks,
-            }),
+            None => {
+                line.ages.push(LiveAge { age_steps: row.age_steps, bytes: row.bytes, blocks: row.blocks })
+            }
         }
         line.stacks.extend(row.stack.filter(|stack| !line.stacks.contains(stack)));
     }
@@ -107,10 +105,12 @@ impl LiveMemory {
     pub(crate) fn calls(&self, stack: usize) -> Vec<String> {
         let frames: Vec<&LiveFrame> =
             self.stacks.get(stack).into_iter().flatten().filter_map(|&at| self.frames.get(at)).collect();
+        // What starts the program has no lines: addresses are told only where they are all there is.
+        let has_lines = frames.iter().any(|frame| !frame.lines.is_empty());
         let mut calls = Vec::new();
         for frame in frames.into_iter().rev() {
             let module = frame.module.and_then(|at| self.modules.get(at));
-            if frame.lines.is_empty() {
+            if frame.lines.is_empty() && !has_lines {
                 calls.push(address(self, frame));
             }
             for line in frame.lines.iter().rev() {

@@ -8,6 +8,8 @@ mod lines;
 pub mod pprof;
 pub(crate) mod summary;
 mod symbols;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

@@ -94,9 +94,10 @@ fn profile(memory: &LiveMemory) -> Message {
     kinds(&mut texts, 1, "inuse_space", "bytes");
     kinds(&mut texts, 11, "space", "bytes");
     let rest = (memory.other_bytes > 0).then_some((None, None, None, memory.other_bytes, 0));
-    let rows = memory.rows.iter().map(|row| {
-        (row.section.as_deref(), row.stack, Some(row.age_steps), row.bytes, row.blocks)
-    });
+    let rows = memory
+        .rows
+        .iter()
+        .map(|row| (row.section.as_deref(), row.stack, Some(row.age_steps), row.bytes, row.blocks));
     for (section, stack, age, bytes, blocks) in rows.chain(rest) {
         let stack = stack.and_then(|stack| memory.stacks.get(stack)).map(Vec::as_slice).unwrap_or_default();
         let labels = (texts.of("section"), texts.of(section.unwrap_or("outside of sections")));
@@ -119,7 +120,8 @@ fn profile(memory: &LiveMemory) -> Message {
         });
     }
     for (at, module) in memory.modules.iter().enumerate() {
-        let (path, build_id) = (texts.of(&module.path), texts.of(module.build_id.as_deref().unwrap_or_default()));
+        let (path, build_id) =
+            (texts.of(&module.path), texts.of(module.build_id.as_deref().unwrap_or_default()));
         let has_lines = u64::from(module.symbols == SymbolState::Lines);
         let has_functions = u64::from(has_lines == 1 || module.symbols == SymbolState::NoLines);
         // Addresses are those of files, of which several would lie on each other: each has a place of its own.

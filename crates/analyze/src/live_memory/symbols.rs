@@ -21,7 +21,13 @@ impl LiveMemory {
                 self.frames.iter_mut().filter(|frame| frame.module == Some(at)).collect();
             let offsets: Vec<u64> = frames.iter().map(|frame| frame.offset).collect();
             let Resolved { state, lines } = look_up(module, &offsets);
-            module.symbols = state;
+            // The standard library comes with lines, whatever the program was built with.
+            let told = lines.iter().flatten().filter(|line| line.file.is_some());
+            let has_lines = told.clone().any(|line| origin(line, Some(module)) != Origin::Runtime);
+            module.symbols = match state {
+                SymbolState::Lines if !has_lines => SymbolState::NoLines,
+                state => state,
+            };
             frames.iter_mut().zip(lines).for_each(|(frame, lines)| frame.lines = lines);
         }
         self.lines = lines::of(self);
@@ -44,7 +50,8 @@ const STANDARD: &[&str] = &["alloc::", "core::", "std::", "hashbrown::"];
 /// What records memory, and what the compiler makes of a global allocator, which has the line of the program's `static`.
 const RECORDER: &[&str] = &["stepscope_mem::", "stepscope::", "__rust", "__rg_", "__rdl_"];
 /// Parts of the names of files that are the standard library's, and of those that cargo fetched.
-const STANDARD_FILES: &[&str] = &["/rustc/", "/rustlib/src/", "/rust/deps/", "/library/alloc/", "/library/std/"];
+const STANDARD_FILES: &[&str] =
+    &["/rustc/", "/rustlib/src/", "/rust/deps/", "/library/alloc/", "/library/std/"];
 const LIBRARY_FILES: &[&str] = &["/registry/src/", "/git/checkouts/", "/vendor/"];
 
 /// Whose code a line of a module is.
@@ -120,4 +127,55 @@ fn closing(text: &str) -> Option<usize> {
         }
         None
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_told_by_their_type_and_name() {
+        let cases = [
+            ("trainer::cache::CacheMap::insert", "CacheMap::insert"),
+            ("<trainer::cache::CacheMap<K, V>>::insert", "CacheMap::insert"),
+            ("<alloc::vec::Vec<u8> as trainer::Keep>::keep::{{closure}}", "Vec::keep"),
+            ("trainer::Store<alloc::vec::Vec<(u8, f32)>>::push::{closure#0}", "Store::push"),
+            ("main", "main"),
+        ];
+        for (name, short) in cases {
+            assert_eq!(short_function(name), short, "{name}");
+        }
+    }
+
+    #[test]
+    fn code_is_told_from_what_allocates_for_it() {
+        let module = LiveModule {
+            name: "my-trainer".into(),
+            path: String::new(),
+            build_id: None,
+            symbols: SymbolState::Lines,
+        };
+        let of = |function: &str, file: Option<&str>| {
+            let line =
+                SourceLine { function: Some(function.into()), file: file.map(str::to_owned), line: None };
+            origin(&line, Some(&module))
+        };
+        let registry = Some("/home/a/.cargo/registry/src/index-1/candle-core-0.9/src/tensor.rs");
+        assert_eq!(of("my_trainer::keep", Some("src/main.rs")), Origin::Own);
+        assert_eq!(of("<alloc::vec::Vec<T> as my_trainer::Keep>::keep", Some("src/main.rs")), Origin::Own);
+        assert_eq!(of("candle_core::Tensor::zeros", registry), Origin::Library);
+        assert_eq!(
+            of("alloc::vec::Vec<T>::push", Some("/rustc/1a2b/library/alloc/src/vec/mod.rs")),
+            Origin::Runtime
+        );
+        // The compiler gives it the line of the program's static.
+        assert_eq!(of("__rustc::__rust_alloc", Some("src/main.rs")), Origin::Runtime);
+        assert_eq!(
+            of("stepscope_mem::alloc::Alloc::alloc", Some("crates/mem/src/alloc.rs")),
+            Origin::Runtime
+        );
+        assert_eq!(of("my_trainer::keep", None), Origin::Own);
+        assert_eq!(of("candle_core::Tensor::zeros", None), Origin::Library);
+        assert_eq!(of("core::ops::FnOnce::call_once", None), Origin::Runtime);
+    }
 }

@@ -20,9 +20,10 @@ use stepscope_model::{IssueKind, ReadIssue};
 pub use crate::loaders::{InputShare, InputVerdict};
 pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Example, Gpus, Hosts, InstanceRow, Limit, LiveMemory,
-    ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, RetainedSeries,
-    SectionRow, Stats, StepChange, StepSeries, Threads, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Example, Gpus, Hosts, InstanceRow, Limit,
+    LiveMemory, ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory,
+    RetainedSeries, SectionRow, Stats, StepChange, StepSeries, Threads, Throughput, TrendPair, ValueSeries,
+    WaitSummary,
 };
 pub use build::build;
 pub use finding::{

@@ -74,7 +74,8 @@ impl Debug {
     }
 
     fn at(&self, address: u64) -> Vec<SourceLine> {
-        let mut lines = self.context.as_ref().and_then(|context| of(context, address).ok()).unwrap_or_default();
+        let mut lines =
+            self.context.as_ref().and_then(|context| of(context, address).ok()).unwrap_or_default();
         // The outermost function is no inlined one: where its name is left out, symbols have it.
         let outermost = match lines.last_mut() {
             Some(outermost) => outermost,

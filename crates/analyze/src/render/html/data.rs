@@ -74,8 +74,8 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
     over_steps(report, &mut columns);
     let length = columns.bytes.len();
     let steps: Vec<Value> = (0..report.exemplars.len()).filter_map(|at| example(report, at)).collect();
-    let rest = json!({ "examples": steps, "live": live_memory::calls(report) });
-    columns.bytes.extend(rest.to_string().into_bytes());
+    let behind = json!({ "examples": steps, "live": live_memory::calls(report) });
+    columns.bytes.extend(behind.to_string().into_bytes());
     let time = report.summary.step_time.as_ref();
     let header = json!({
         "version": 3,
