@@ -16,6 +16,8 @@ use stepscope_otlp::{
 
 /// Sections that are told: those with the largest sums.
 const SECTIONS: usize = 50;
+/// Lines of live memory that are told.
+const LINES: usize = 50;
 const NS_PER_SECOND: f64 = 1e9;
 
 /// An attribute of a point.
@@ -47,6 +49,7 @@ pub(super) fn message(report: &Report, run: &str, place: Option<&Path>, now_ns: 
     }
     gauges.phases(report);
     gauges.sections(report);
+    gauges.lines(report);
     (gauges.encoder.take(), gauges.points)
 }
 
@@ -126,6 +129,21 @@ impl Gauges<'_> {
         let points =
             phases.map(|row| (vec![(attr::PHASE, Value::Str(row.phase.as_str()))], row.exposed_share));
         self.each(&row::RUN_PHASE_SHARE, points);
+    }
+
+    /// Lines that hold what is old; where a line is not known, its address is the file.
+    fn lines(&mut self, report: &Report) {
+        let sampled = report.memory.as_ref().and_then(|memory| memory.sampled.as_ref());
+        let lines = sampled.into_iter().flat_map(|memory| &memory.lines);
+        let points = lines.filter(|line| line.old_bytes > 0).take(LINES).map(|line| {
+            let file = line.file.as_deref().unwrap_or(&line.place);
+            let mut labels = vec![(attr::CODE_FILE_PATH, Value::Str(file))];
+            labels.extend(line.section.as_deref().map(|path| (attr::PATH, Value::Str(path))));
+            labels.extend(line.line.map(|number| (attr::CODE_LINE_NUMBER, Value::Int(number.into()))));
+            labels.extend(line.function.as_deref().map(|name| (attr::CODE_FUNCTION_NAME, Value::Str(name))));
+            (labels, line.old_bytes as f64)
+        });
+        self.each(&row::RUN_MEMORY_LINE, points);
     }
 
     fn sections(&mut self, report: &Report) {
