@@ -38,12 +38,23 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
 /// The memory, if its moments have places among the steps.
 pub(crate) fn plotted(report: &Report) -> Option<&LiveMemory> {
     let memory = report.memory.as_ref()?.sampled.as_ref()?;
-    (memory.step.is_some() && memory.moments.len() > 1).then_some(memory)
+    (moments(memory).len() > 1).then_some(memory)
+}
+
+/// The moments that have a step; of several of one step the last one.
+pub(crate) fn moments(memory: &LiveMemory) -> Vec<&LiveMoment> {
+    let mut moments: Vec<&LiveMoment> =
+        memory.moments.iter().rev().filter(|moment| moment.step.is_some()).collect();
+    moments.dedup_by_key(|moment| moment.step);
+    moments.reverse();
+    moments
 }
 
 /// The layers of the plot: names, classes, and bytes by moment; those that hold most lie below.
 pub(crate) fn layers(memory: &LiveMemory) -> Vec<(String, String, Vec<u64>)> {
-    let of = |bytes: &dyn Fn(&LiveMoment) -> u64| memory.moments.iter().map(bytes).collect::<Vec<u64>>();
+    let moments = moments(memory);
+    let of =
+        |bytes: &dyn Fn(&LiveMoment) -> u64| moments.iter().map(|moment| bytes(moment)).collect::<Vec<u64>>();
     let name = |section: &Option<String>| section.clone().unwrap_or_else(|| "outside of sections".into());
     let sections = memory.sections.iter().enumerate().map(|(at, section)| {
         let bytes = of(&|moment| moment.sections.get(at).copied().unwrap_or(0));

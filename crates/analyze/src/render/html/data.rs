@@ -147,7 +147,8 @@ fn over_steps(report: &Report, columns: &mut Columns) {
     if let Some(memory) = live_memory::plotted(report) {
         let lines = live_memory::layers(memory);
         let more = lines.iter().map(|(name, class, _)| json!({ "name": printable(name), "color": class }));
-        let steps = memory.moments.iter().map(|moment| moment.step.unwrap_or(0));
+        let moments = live_memory::moments(memory);
+        let steps = moments.iter().filter_map(|moment| moment.step);
         columns.plot("sampled", steps, 1, more.collect());
         for (at, (_, _, bytes)) in lines.into_iter().enumerate() {
             columns.counts(&format!("sampled_{at}"), bytes.into_iter().map(Some));

@@ -1,5 +1,6 @@
 //! The figures of a report as one message of OTLP metrics: gauges with the run's id, in the order of the metric table.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -131,17 +132,24 @@ impl Gauges<'_> {
         self.each(&row::RUN_PHASE_SHARE, points);
     }
 
-    /// Lines that hold what is old; where a line is not known, its address is the file.
+    /// Lines that hold what is old. Where a line is not known, its address is the file, and several stacks may have one.
     fn lines(&mut self, report: &Report) {
         let sampled = report.memory.as_ref().and_then(|memory| memory.sampled.as_ref());
-        let lines = sampled.into_iter().flat_map(|memory| &memory.lines);
-        let points = lines.filter(|line| line.old_bytes > 0).take(LINES).map(|line| {
+        let mut sums = BTreeMap::new();
+        for line in sampled.into_iter().flat_map(|memory| &memory.lines).filter(|line| line.old_bytes > 0) {
             let file = line.file.as_deref().unwrap_or(&line.place);
+            let key = (file, line.line, line.section.as_deref(), line.function.as_deref());
+            let sum = sums.entry(key).or_insert(0_u64);
+            *sum = sum.saturating_add(line.old_bytes);
+        }
+        let mut largest: Vec<_> = sums.into_iter().collect();
+        largest.sort_by_key(|(_, bytes)| Reverse(*bytes));
+        let points = largest.into_iter().take(LINES).map(|((file, line, section, function), bytes)| {
             let mut labels = vec![(attr::CODE_FILE_PATH, Value::Str(file))];
-            labels.extend(line.section.as_deref().map(|path| (attr::PATH, Value::Str(path))));
-            labels.extend(line.line.map(|number| (attr::CODE_LINE_NUMBER, Value::Int(number.into()))));
-            labels.extend(line.function.as_deref().map(|name| (attr::CODE_FUNCTION_NAME, Value::Str(name))));
-            (labels, line.old_bytes as f64)
+            labels.extend(section.map(|path| (attr::PATH, Value::Str(path))));
+            labels.extend(line.map(|number| (attr::CODE_LINE_NUMBER, Value::Int(number.into()))));
+            labels.extend(function.map(|name| (attr::CODE_FUNCTION_NAME, Value::Str(name))));
+            (labels, bytes as f64)
         });
         self.each(&row::RUN_MEMORY_LINE, points);
     }
