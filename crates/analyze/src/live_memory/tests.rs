@@ -126,8 +126,8 @@ fn lines_are_those_of_the_program_with_what_each_holds() {
     assert_eq!(
         told,
         [
-            ("src/cache.rs:88", STEPS * (64 << 10), LiveBirths::Throughout),
             ("src/cache.rs:120", 25 * MIB, LiveBirths::Early),
+            ("src/cache.rs:88", STEPS * (64 << 10), LiveBirths::Throughout),
             ("src/history.rs:34", 16 * MIB, LiveBirths::Early),
             ("src/model.rs:7", 20 * MIB, LiveBirths::Recent),
         ]
@@ -205,12 +205,10 @@ fn a_profile_holds_all_bytes() {
     // Field 2 of the profile is a sample, whose field 2 has blocks and bytes; all fields here are of length.
     let mut bytes = 0;
     for (field, sample) in fields(&profile) {
-        for (inner, values) in fields(sample).filter(|_| field == 2) {
-            if inner == 2 {
-                let mut values = values;
-                varint(&mut values);
-                bytes += varint(&mut values);
-            }
+        if field == 2 {
+            let (_, mut values) = fields(sample).find(|(inner, _)| *inner == 2).unwrap();
+            varint(&mut values);
+            bytes += varint(&mut values);
         }
     }
     assert_eq!(bytes, memory.bytes);

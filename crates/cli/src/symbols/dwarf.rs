@@ -131,7 +131,7 @@ fn of(context: &Context<Bytes>, address: u64) -> Result<Vec<SourceLine>, Error> 
 
 /// Where a unit was compiled.
 fn folder(unit: UnitRef<'_, Bytes>) -> Option<String> {
-    Some(unit.comp_dir.as_ref()?.to_string_lossy().into_owned())
+    Some(unit.comp_dir.as_ref()?.to_string_lossy().ok()?.into_owned())
 }
 
 /// A file from where it was compiled on; the program's own is there, and what cargo fetched keeps its whole name.
