@@ -8,7 +8,7 @@ use super::cell::{Unit, bytes, code, count, float, keyed};
 use super::names::printable;
 use super::plot::Plot;
 use super::{Block, Cell, Document, Shown, cells, palette};
-use crate::live_memory::{place_words, short_function};
+use crate::live_memory::short_function;
 use crate::report::Report;
 use crate::report::units::{bytes as bytes_words, count as count_words, things};
 use crate::summary::{LiveAge, LiveBirths, LiveLine, LiveMemory, LiveModule, LiveMoment, SymbolState};
@@ -56,9 +56,10 @@ pub(crate) fn layers(memory: &LiveMemory) -> Vec<(String, String, Vec<u64>)> {
     let of =
         |bytes: &dyn Fn(&LiveMoment) -> u64| moments.iter().map(|moment| bytes(moment)).collect::<Vec<u64>>();
     let name = |section: &Option<String>| section.clone().unwrap_or_else(|| "outside of sections".into());
-    let sections = memory.sections.iter().enumerate().map(|(at, section)| {
-        let bytes = of(&|moment| moment.sections.get(at).copied().unwrap_or(0));
-        (name(section), palette::of_layer(at), bytes)
+    let sections = moments.first().into_iter().flat_map(|moment| &moment.sections).enumerate();
+    let sections = sections.map(|(at, one)| {
+        let bytes = of(&|moment| moment.sections.get(at).map_or(0, |section| section.bytes));
+        (name(&one.section), palette::of_layer(at), bytes)
     });
     let other = ("all others".into(), palette::HELD_OTHER.into(), of(&|moment| moment.other_bytes));
     sections.chain([other]).collect()
@@ -145,9 +146,8 @@ fn table(memory: &LiveMemory, most: usize, doc: &mut Document) {
     let function = |line: &LiveLine| line.function.as_deref().map(short_function);
     doc.table(ALL, "Live memory by line", memory.lines.iter().take(most).enumerate())
         .at(|(at, _)| format!("memory/sampled/lines/{at}"))
-        .column(Shown::TEXT, "Allocated at", "", |(_, line)| Cell::Plain(place_words(line)))
-        .column(Shown::TABLES, "Allocated at", "", |(_, line)| code(&line.place))
-        .column(Shown::TABLES, "Function", "", |(_, line)| {
+        .column(ALL, "Allocated at", "", |(_, line)| code(&line.place))
+        .column(ALL, "Function", "", |(_, line)| {
             function(line).map_or(Cell::Empty, |function| code(&function))
         })
         .column(ALL, "Section", "", |(_, line)| section(line))
@@ -157,7 +157,7 @@ fn table(memory: &LiveMemory, most: usize, doc: &mut Document) {
         .column(Shown::TABLES, ">Stays a step", "bytes_per_step", |(_, line)| {
             float(line.bytes_per_step, Unit::Bytes).or_empty()
         })
-        .column(ALL, "Since", "", |(_, line)| Cell::Plain(births(line)))
+        .column(ALL, "Allocated", "", |(_, line)| Cell::Plain(births(line)))
         .end();
 }
 
@@ -174,10 +174,10 @@ fn births(line: &LiveLine) -> String {
     let end = oldest.age_steps.saturating_mul(2).max(1);
     match line.births {
         LiveBirths::Throughout => "all along".into(),
-        LiveBirths::Early => format!("{} steps ago", count_words(youngest.age_steps)),
+        LiveBirths::Early => format!("{}+ steps ago", count_words(youngest.age_steps)),
         LiveBirths::Recent => format!("last {}", things(end, "step", "steps")),
         LiveBirths::Unknown => {
-            format!("{} to {} ago", count_words(youngest.age_steps), things(end, "step", "steps"))
+            format!("{}–{}", count_words(youngest.age_steps), things(end, "step", "steps"))
         }
     }
 }
@@ -190,12 +190,13 @@ fn notes(memory: &LiveMemory, most: usize, doc: &mut Document) {
     for text in without.filter_map(without_lines).take(MODULES) {
         doc.say(Shown::ALL, text);
     }
-    if memory.stacks_truncated > 0 {
+    // What starts a program has no frame pointers: that alone does no harm.
+    let is_short = |line: &LiveLine| line.file.is_none() || line.stacks.is_empty();
+    if memory.stacks_truncated > 0 && memory.lines.iter().take(most).any(is_short) {
         doc.say(
             Shown::ALL,
             format!(
-                "{} could not be followed to the end: build with `-C force-frame-pointers=yes`, or they are deeper than 32 \
-                 calls.",
+                "{} could not be followed to the end: build with `-C force-frame-pointers=yes`.",
                 things(memory.stacks_truncated, "stack", "stacks")
             ),
         );

@@ -4,7 +4,6 @@
 use serde::Serialize;
 
 use super::births::Births;
-use super::lines;
 use super::symbols::short_function;
 use crate::report::finding::rounded;
 use crate::report::names;
@@ -12,8 +11,12 @@ use crate::summary::{LiveLine, LiveMemory};
 
 /// Part of the growth that a line has to hold.
 const LEAST_SHARE: f64 = 0.1;
-/// Moments without which no course is told.
-const LEAST_MOMENTS: usize = 3;
+/// Growth in the second half of the time that is more than chance.
+const LEAST_GROWTH: f64 = 1.05;
+/// Part of the time after which a first moment comes too late.
+const LATEST: f64 = 0.75;
+/// How much sizes of blocks may differ that stand for each other.
+const SIZE_TOLERANCE: f64 = 0.25;
 /// Lines that are told.
 const MOST: usize = 8;
 
@@ -42,15 +45,30 @@ pub struct Culprit {
 pub(crate) fn culprits(memory: Option<&LiveMemory>, from_step: u64, growth_per_step: f64) -> Vec<Culprit> {
     let Some(memory) = memory else { return Vec::new() };
     let window = window(memory, from_step);
-    let mut found: Vec<(&LiveLine, f64, f64)> = memory
+    let courses: Vec<Option<Course>> =
+        memory.lines.iter().map(|line| Course::of(memory, line, from_step)).collect();
+    let growing: Vec<(&LiveLine, f64)> = memory
         .lines
         .iter()
-        .filter_map(|line| {
+        .zip(&courses)
+        .filter_map(|(line, course)| {
             let births = Births::of(&line.ages, memory.period_bytes, memory.steps, window);
-            let bytes_per_step = births.bytes_per_step().or_else(|| course(memory, line, from_step))?;
-            let share = (bytes_per_step / growth_per_step).min(1.0);
-            (share >= LEAST_SHARE).then_some((line, bytes_per_step, share))
+            let grown = || course.as_ref().filter(|course| course.grows).map(|course| course.bytes_per_step);
+            Some((line, births.bytes_per_step().or_else(grown)?))
         })
+        .collect();
+    let falling: Vec<(&LiveLine, f64)> = memory
+        .lines
+        .iter()
+        .zip(&courses)
+        .filter_map(|(line, course)| Some((line, -course.as_ref()?.bytes_per_step)))
+        .filter(|(_, fall)| *fall > 0.0)
+        .collect();
+    let mut found: Vec<(&LiveLine, f64, f64)> = growing
+        .iter()
+        .map(|&(line, rate)| (line, rate - replaced(line, &growing, &falling)))
+        .map(|(line, rate)| (line, rate, (rate / growth_per_step).min(1.0)))
+        .filter(|(.., share)| *share >= LEAST_SHARE)
         .collect();
     // Lines are in a fixed order, and this sort is stable.
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -85,42 +103,66 @@ fn stack(memory: &LiveMemory, line: &LiveLine) -> String {
     };
     // Of equals the first.
     let most = line.stacks.iter().rev().copied().max_by_key(|&stack| bytes(stack));
-    let frames = most.and_then(|stack| memory.stacks.get(stack)).into_iter().flatten();
-    let frames = frames.filter_map(|&at| memory.frames.get(at));
-    let words = frames.flat_map(|frame| match frame.lines.as_slice() {
-        [] => vec![lines::address(memory, frame)],
-        all => all.iter().map(|line| lines::call(memory, frame, line)).collect(),
-    });
-    words.collect::<Vec<_>>().join(" < ")
+    let mut calls = most.map(|stack| memory.calls(stack)).unwrap_or_default();
+    calls.reverse();
+    calls.join(" < ")
 }
 
-/// By how many bytes a step a line grew since that step, if it did in the second half of the time as well: room is doubled at
-/// a time, which is at least once in that half.
-fn course(memory: &LiveMemory, line: &LiveLine, from_step: u64) -> Option<f64> {
-    let last_step = memory.step?;
-    let mut points: Vec<(u64, u64)> = memory
-        .moments
-        .iter()
-        .enumerate()
-        .filter_map(|(at, moment)| Some((moment.step?, at)))
-        .filter(|(step, _)| (from_step..=last_step).contains(step))
-        .map(|(step, at)| {
+/// What of the growth of a line takes the place of what other lines lose, bytes a step: a buffer that is filled in one place
+/// and renewed in another, in one file and, where there is any such, in blocks of one size.
+fn replaced(line: &LiveLine, growing: &[(&LiveLine, f64)], falling: &[(&LiveLine, f64)]) -> f64 {
+    let is_near = |one: &LiveLine, other: &LiveLine| one.file.is_some() && one.file == other.file;
+    let size = |line: &LiveLine| line.bytes as f64 / line.blocks.max(1) as f64;
+    let is_alike =
+        |one: &LiveLine, other: &LiveLine| (size(one) / size(other).max(1.0) - 1.0).abs() <= SIZE_TOLERANCE;
+    let share = |&(lost, fall): &(&LiveLine, f64)| {
+        let near = growing.iter().filter(|(other, _)| is_near(other, lost));
+        let any_alike = near.clone().any(|(other, _)| is_alike(other, lost));
+        let takes = |other: &LiveLine| is_near(other, lost) && (!any_alike || is_alike(other, lost));
+        let all: f64 = near.filter(|(other, _)| takes(other)).map(|(_, rate)| rate).sum();
+        let own = growing.iter().find(|(other, _)| std::ptr::eq(*other, line) && takes(other));
+        own.map_or(0.0, |(_, rate)| fall.min(all) * rate / all.max(1.0))
+    };
+    falling.iter().map(share).sum()
+}
+
+/// How a line went on from moment to moment.
+struct Course {
+    /// From the first moment to the last.
+    bytes_per_step: f64,
+    /// Whether it grew in the second half of the time as well: room is doubled at a time, which is at least once in that half.
+    grows: bool,
+}
+
+impl Course {
+    /// Since that step; absent where there are no moments late and early enough.
+    fn of(memory: &LiveMemory, line: &LiveLine, from_step: u64) -> Option<Self> {
+        let last_step = memory.step?;
+        let bytes_at = |at: usize| {
             let own = line
                 .stacks
                 .iter()
                 .filter_map(|&stack| memory.courses.get(&(line.section.clone(), stack))?.get(at).copied());
-            (step, own.fold(0, u64::saturating_add))
+            own.fold(0, u64::saturating_add)
+        };
+        let moments = memory.moments.iter().enumerate();
+        let points: Vec<(u64, u64)> = moments
+            .filter_map(|(at, moment)| Some((moment.step?, at)))
+            .filter(|(step, _)| (from_step..=last_step).contains(step))
+            .map(|(step, at)| (step, bytes_at(at)))
+            .collect();
+        let (&(first_step, first), &(end_step, end)) = points.first().zip(points.last())?;
+        let steps = end_step.checked_sub(first_step).filter(|&steps| steps > 0)?;
+        let until =
+            |part: f64| from_step.saturating_add((last_step.saturating_sub(from_step) as f64 * part) as u64);
+        let half = points.iter().filter(|(step, _)| *step <= until(0.5)).map(|(_, bytes)| *bytes).max();
+        // Where the first moment is later, it says as much as long as it is not one of the last.
+        let before = half.or_else(|| (first_step <= until(LATEST)).then_some(first))?;
+        Some(Self {
+            bytes_per_step: (end as f64 - first as f64) / steps as f64,
+            grows: end as f64 > before as f64 * LEAST_GROWTH,
         })
-        .collect();
-    // Of several moments of one step the last one.
-    points.reverse();
-    points.dedup_by_key(|(step, _)| *step);
-    points.reverse();
-    let (&(first_step, first), &(end_step, end)) = points.first().zip(points.last())?;
-    let middle = points.iter().rev().find(|(step, _)| *step <= first_step.midpoint(end_step))?;
-    let grows = points.len() >= LEAST_MOMENTS && first <= middle.1 && middle.1 < end;
-    let steps = end_step.checked_sub(first_step).filter(|&steps| grows && steps > 0)?;
-    Some(end.saturating_sub(first) as f64 / steps as f64)
+    }
 }
 
 /// Steps since that one as the process counts them, of all modes.

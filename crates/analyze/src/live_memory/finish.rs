@@ -8,7 +8,7 @@ use stepscope_core::Mode;
 use super::{LiveSamples, Moment, lines};
 use crate::context::Context;
 use crate::metrics::stretches::StepTimes;
-use crate::summary::{LiveFrame, LiveMemory, LiveModule, LiveMoment, LiveRow, SymbolState};
+use crate::summary::{LiveFrame, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, SymbolState};
 
 /// Sections that are told over the moments.
 const SECTIONS: usize = 8;
@@ -202,12 +202,14 @@ fn over_moments(samples: &LiveSamples, clock: &Clock, memory: &mut LiveMemory) {
     memory.moments = moments
         .into_iter()
         .map(|(time_ns, bytes, sums)| {
-            let sections: Vec<u64> =
-                largest.iter().map(|(path, ..)| sums.get(path).copied().unwrap_or(0)).collect();
-            let told = sections.iter().copied().fold(0, u64::saturating_add);
+            let sections = largest.iter().map(|(path, section, _)| LiveSection {
+                section: section.clone(),
+                bytes: sums.get(path).copied().unwrap_or(0),
+            });
+            let sections: Vec<LiveSection> = sections.collect();
+            let told = sections.iter().fold(0u64, |sum, section| sum.saturating_add(section.bytes));
             let other_bytes = bytes.saturating_sub(told);
             LiveMoment { time_ns, step: clock.step(time_ns), bytes, sections, other_bytes }
         })
         .collect();
-    memory.sections = largest.into_iter().map(|(_, section, _)| section).collect();
 }

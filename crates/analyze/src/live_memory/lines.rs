@@ -10,24 +10,21 @@ use crate::summary::{LiveAge, LiveFrame, LiveLine, LiveMemory, SourceLine};
 /// Steps from which on what is live is old.
 const OLD_STEPS: u64 = 2;
 
-/// What tells a line from others.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Line {
-    section: Option<String>,
-    place: String,
-    source: SourceLine,
-    /// Where only an address is known: the innermost one can be of any allocation.
-    stack: Option<usize>,
-}
-
 /// The lines of a memory, largest old bytes first.
 pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
-    let mut lines: BTreeMap<Line, LiveLine> = BTreeMap::new();
+    // By section and place; where only an address is known, by stack as well: the innermost one can be of any allocation.
+    let mut lines: BTreeMap<(Option<&str>, String, Option<usize>), LiveLine> = BTreeMap::new();
     for row in &memory.rows {
         let (place, source) = row.stack.map_or_else(unknown, |stack| place(memory, stack));
         let stack = if source.file.is_none() { row.stack } else { None };
-        let key = Line { section: row.section.clone(), place, source, stack };
-        let line = lines.entry(key).or_default();
+        let SourceLine { function, file, line: number } = source;
+        let line = lines.entry((row.section.as_deref(), place, stack)).or_default();
+        (line.file, line.line) = (file, number);
+        // Of one function names can be whole and short.
+        let length = |name: &Option<String>| name.as_ref().map_or(0, String::len);
+        if length(&function) > length(&line.function) {
+            line.function = function;
+        }
         line.bytes = line.bytes.saturating_add(row.bytes);
         line.blocks = line.blocks.saturating_add(row.blocks);
         if row.age_steps >= OLD_STEPS {
@@ -46,17 +43,13 @@ pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
     }
     let mut lines: Vec<LiveLine> = lines
         .into_iter()
-        .map(|(key, mut line)| {
+        .map(|((section, place, _), mut line)| {
             line.ages.sort_by_key(|age| age.age_steps);
             line.stacks.sort_unstable();
             let births = Births::of(&line.ages, memory.period_bytes, memory.steps, memory.steady_steps);
-            let SourceLine { function, file, line: number } = key.source;
             LiveLine {
-                section: key.section,
-                place: key.place,
-                file,
-                line: number,
-                function,
+                section: section.map(str::to_owned),
+                place,
                 births: births.kind(),
                 bytes_per_step: births.bytes_per_step(),
                 ..line
@@ -76,7 +69,11 @@ fn unknown() -> (String, SourceLine) {
 
 /// The line of a stack: the innermost one of the program's own, else of a library, else the innermost address.
 fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
-    let frames = || memory.stacks.get(stack).into_iter().flatten().filter_map(|&at| memory.frames.get(at));
+    let all: Vec<&LiveFrame> =
+        memory.stacks.get(stack).into_iter().flatten().filter_map(|&at| memory.frames.get(at)).collect();
+    // What the allocator calls is not the program's, whatever it is called.
+    let inside = all.iter().rposition(|frame| frame.lines.iter().any(is_allocator)).map_or(0, |at| at + 1);
+    let frames = || all.iter().skip(inside).copied();
     let lines = || frames().flat_map(|frame| frame.lines.iter().map(move |line| (frame, line)));
     let first = |wanted: Origin| {
         let module = |frame: &LiveFrame| frame.module.and_then(|at| memory.modules.get(at));
@@ -124,15 +121,6 @@ impl LiveMemory {
             }
         }
         calls
-    }
-}
-
-/// A place and its function.
-#[must_use]
-pub(crate) fn place_words(line: &LiveLine) -> String {
-    match line.function.as_deref().map(short_function) {
-        Some(function) => format!("{} ({function})", line.place),
-        None => line.place.clone(),
     }
 }
 

@@ -20,7 +20,6 @@ use stepscope_model::{LiveDropped, LivePoint};
 use crate::accumulate::{Merge, accumulate, keep_smallest};
 pub use culprits::Culprit;
 pub(crate) use culprits::culprits;
-pub(crate) use lines::place_words;
 pub use symbols::Resolved;
 pub(crate) use symbols::short_function;
 

@@ -8,10 +8,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::lines::address;
+use super::symbols::plain_function;
 use crate::summary::{LiveMemory, SymbolState};
 
-/// Frames that allocate for whoever calls them: pprof leaves them out, so that figures are of the callers.
-const DROPPED: &str = r"(<?(alloc|hashbrown|stepscope_mem)::.*|_*(rust|rg|rdl|rustc)_.*|__rustc::.*)";
+/// Calls that allocate for whoever calls them: pprof leaves them out, with all that they call, so that figures are of the callers.
+const DROPPED: &str = "(__rustc|stepscope_mem|alloc::alloc|alloc::raw_vec|hashbrown::raw)::.*|__(rust|rg|rdl)_.*|\
+    alloc::(vec|string|boxed|sync|rc)::([A-Za-z]+::)?(new|new_in|from_elem|with_capacity|with_capacity_in|try_.*|reserve.*|grow.*|\
+    push|push_mut|push_str|resize|extend_from_slice|append_elements)";
 
 /// Fields of a message in protobuf.
 #[derive(Default)]
@@ -138,13 +141,14 @@ fn profile(memory: &LiveMemory) -> Message {
             mapping.number(10, has_lines);
         });
     }
-    let mut functions: Vec<(u64, u64)> = Vec::new();
-    let mut by_function: HashMap<(u64, u64), u64> = HashMap::new();
+    let mut functions: Vec<(u64, u64, u64)> = Vec::new();
+    let mut by_function: HashMap<(u64, u64, u64), u64> = HashMap::new();
     for (at, frame) in memory.frames.iter().enumerate() {
         let mut lines: Vec<(u64, u64)> = Vec::new();
         for line in &frame.lines {
-            let name = line.function.clone().unwrap_or_else(|| address(memory, frame));
-            let key = (texts.of(&name), texts.of(line.file.as_deref().unwrap_or_default()));
+            let whole = line.function.clone().unwrap_or_else(|| address(memory, frame));
+            let name = texts.of(&plain_function(&whole));
+            let key = (name, texts.of(&whole), texts.of(line.file.as_deref().unwrap_or_default()));
             let function = *by_function.entry(key).or_insert_with(|| {
                 functions.push(key);
                 functions.len() as u64
@@ -163,11 +167,11 @@ fn profile(memory: &LiveMemory) -> Message {
             }
         });
     }
-    for (at, &(name, file)) in functions.iter().enumerate() {
+    for (at, &(name, whole, file)) in functions.iter().enumerate() {
         profile.message(5, |function| {
             function.number(1, at as u64 + 1);
             function.number(2, name);
-            function.number(3, name);
+            function.number(3, whole);
             function.number(4, file);
         });
     }

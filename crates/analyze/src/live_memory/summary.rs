@@ -29,20 +29,21 @@ pub struct LiveMemory {
     pub bytes: u64,
     /// Live blocks.
     pub blocks: u64,
-    /// Bytes of what is too small to be told by itself: in none of `rows` and `lines`.
+    /// Bytes of what is too small to be told by itself: in none of `lines`.
     pub other_bytes: u64,
     /// By section and line of the program, those with most bytes older than two steps first.
     pub lines: Vec<LiveLine>,
     /// By section, stack and age, most bytes first.
+    #[serde(skip)]
     pub rows: Vec<LiveRow>,
     /// Stacks that rows name by place: places in `frames`, innermost first.
+    #[serde(skip)]
     pub stacks: Vec<Vec<usize>>,
     /// Frames that stacks name.
+    #[serde(skip)]
     pub frames: Vec<LiveFrame>,
     /// Files that frames name by place.
     pub modules: Vec<LiveModule>,
-    /// Sections that `moments` tell, most bytes at any moment first; null is outside of sections.
-    pub sections: Vec<Option<String>>,
     /// What was live over the time.
     pub moments: Vec<LiveMoment>,
     /// By section and place of a stack, live bytes at each of `moments`: for what grows where it lies.
@@ -83,6 +84,7 @@ pub struct LiveLine {
     /// By age, youngest first.
     pub ages: Vec<LiveAge>,
     /// Places of their stacks.
+    #[serde(skip)]
     pub stacks: Vec<usize>,
 }
 
@@ -115,8 +117,7 @@ pub struct LiveAge {
 }
 
 /// Blocks of one section, stack and age.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveRow {
     /// The section; null outside of sections.
     pub section: Option<String>,
@@ -131,8 +132,7 @@ pub struct LiveRow {
 }
 
 /// A return address and what it leads to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveFrame {
     /// Place of its module; null where it lies in none.
     pub module: Option<usize>,
@@ -143,8 +143,7 @@ pub struct LiveFrame {
 }
 
 /// A place of the source.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct SourceLine {
     /// The function.
     pub function: Option<String>,
@@ -202,8 +201,18 @@ pub struct LiveMoment {
     pub step: Option<u64>,
     /// Live bytes.
     pub bytes: u64,
-    /// Of that, by each of `sections`.
-    pub sections: Vec<u64>,
+    /// Of that, by the sections that hold most at any moment, in the same order at all of them.
+    pub sections: Vec<LiveSection>,
     /// Of that, by all others.
     pub other_bytes: u64,
+}
+
+/// What a section held at a moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LiveSection {
+    /// The section; null outside of sections.
+    pub section: Option<String>,
+    /// Live bytes.
+    pub bytes: u64,
 }

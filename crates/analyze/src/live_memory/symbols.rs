@@ -85,9 +85,9 @@ pub(super) fn is_allocator(line: &SourceLine) -> bool {
     ["stepscope_mem::", "__rust", "__rg_", "__rdl_"].iter().any(|name| function.starts_with(name))
 }
 
-/// A function in few letters: its type or module and itself, without generic parameters and closures.
+/// A function as a path: without generic parameters, and its type in place of `<Type as Trait>`.
 #[must_use]
-pub(crate) fn short_function(name: &str) -> String {
+pub(super) fn plain_function(name: &str) -> String {
     let plain = match name.strip_prefix('<').and_then(|rest| Some((rest, closing(rest)?))) {
         // `<Type as Trait>::function`, `<Type>::function`
         Some((rest, at)) => {
@@ -101,15 +101,24 @@ pub(crate) fn short_function(name: &str) -> String {
     let mut bare = String::new();
     for letter in plain.replace("->", "").chars() {
         match letter {
-            '<' | '{' => depth += 1,
-            '>' | '}' => depth = depth.saturating_sub(1),
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
             _ if depth == 0 => bare.push(letter),
             _ => {}
         }
     }
+    // Generic parameters of functions stand behind two colons.
     let parts: Vec<&str> = bare.split("::").filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { name.to_owned() } else { parts.join("::") }
+}
+
+/// A function in few letters: its type or module and itself, without closures.
+#[must_use]
+pub(crate) fn short_function(name: &str) -> String {
+    let plain = plain_function(name);
+    let parts: Vec<&str> = plain.split("::").filter(|part| !part.starts_with('{')).collect();
     match parts.as_slice() {
-        [] => name.to_owned(),
+        [] => plain,
         [.., one, two] => format!("{one}::{two}"),
         [one] => (*one).to_owned(),
     }

@@ -12,9 +12,9 @@ use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
     ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun,
     ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, LiveFrame, LiveMemory, LiveModule, LiveMoment,
-    LiveRow, PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory,
-    RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries, SeriesPoint, SlowStep, SourceLine,
-    Stats, StepChange, StepPeriod, StepPhase, StepSeries, SymbolState, ValuePoint, ValueSeries,
+    LiveRow, LiveSection, PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime,
+    ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries, SeriesPoint, SlowStep,
+    SourceLine, Stats, StepChange, StepPeriod, StepPhase, StepSeries, SymbolState, ValuePoint, ValueSeries,
 };
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -56,12 +56,9 @@ pub(crate) fn sampled() -> LiveMemory {
         file: Some("src/cache.rs".into()),
         line: Some(88),
     };
-    let moment = |step, bytes| LiveMoment {
-        time_ns: 5,
-        step: Some(step),
-        bytes,
-        sections: vec![bytes - 7],
-        other_bytes: 7,
+    let moment = |step, bytes| {
+        let sections = vec![LiveSection { section: Some("step/lookup".into()), bytes: bytes - 7 }];
+        LiveMoment { time_ns: 5, step: Some(step), bytes, sections, other_bytes: 7 }
     };
     let mut memory = LiveMemory::default();
     (memory.rank, memory.processes, memory.period_bytes, memory.time_ns) = (Some(0), 1, 65_536, 5);
@@ -76,7 +73,6 @@ pub(crate) fn sampled() -> LiveMemory {
         build_id: Some("ab01".into()),
         symbols: SymbolState::NotLookedUp,
     }];
-    memory.sections = vec![Some("step/lookup".into())];
     memory.moments = vec![moment(49, 1_000_007), moment(99, 3_000_007)];
     let mut lines = memory.frames.clone().into_iter();
     memory.resolve(|_, offsets| Resolved {

@@ -45,7 +45,9 @@ impl Debug {
         let Ok(object) = object::File::parse(&cache) else { return Opened::Unreadable };
         let mut text = String::new();
         if let Ok(Some(bytes)) = object.build_id() {
-            bytes.iter().for_each(|byte| drop(write!(text, "{byte:02x}")));
+            for byte in bytes {
+                let _ = write!(text, "{byte:02x}");
+            }
         }
         if text != build_id {
             return Opened::Other;
@@ -85,8 +87,10 @@ impl Debug {
                 outermost
             }
         };
-        if outermost.function.is_none() {
-            outermost.function = self.symbol(address);
+        // And where it is the last part only, they have the whole.
+        let is_whole = |name: &String| name.contains("::");
+        if !outermost.function.as_ref().is_some_and(is_whole) {
+            outermost.function = self.symbol(address).or_else(|| outermost.function.take());
         }
         lines.retain(|line| *line != SourceLine::default());
         lines

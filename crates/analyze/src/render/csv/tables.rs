@@ -154,7 +154,26 @@ pub(super) const TABLES: &[Table] = &[
         "memory.sampled.lines.*.ages.*",
         "section=^section place=^place age_steps bytes blocks",
     ),
-    ("live_moments.csv", "memory.sampled.moments.*", "time_ns step bytes other_bytes"),
+    (
+        "live_over_steps.csv",
+        "memory.sampled.moments.*.sections.*",
+        "time_ns=^time_ns step=^step all_bytes=^bytes other_bytes=^other_bytes section bytes",
+    ),
+    (
+        "live_memory.csv",
+        "memory.sampled",
+        "rank=memory.sampled.rank processes=memory.sampled.processes period_bytes=memory.sampled.period_bytes \
+         time_ns=memory.sampled.time_ns step=memory.sampled.step first_step=memory.sampled.first_step \
+         steps=memory.sampled.steps steady_steps=memory.sampled.steady_steps bytes=memory.sampled.bytes \
+         blocks=memory.sampled.blocks other_bytes=memory.sampled.other_bytes \
+         samples_dropped=memory.sampled.samples_dropped stacks_dropped=memory.sampled.stacks_dropped \
+         stacks_truncated=memory.sampled.stacks_truncated",
+    ),
+    (
+        "leak_lines.csv",
+        "leaks.*.lines.*",
+        "leak_section=^section section place function bytes_per_step share",
+    ),
     (
         "findings.csv",
         "findings.*",
