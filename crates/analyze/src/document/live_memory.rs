@@ -18,6 +18,8 @@ const BRIEF: usize = 10;
 const ROWS: usize = 60;
 /// An age is told if it holds at least one part in so many of a line.
 const TOLD_PART: u64 = 50;
+/// A stack of fewer frames was broken off early.
+const SHORT: usize = 3;
 /// Modules of which it is told why they have no lines.
 const MODULES: usize = 3;
 
@@ -191,7 +193,10 @@ fn notes(memory: &LiveMemory, most: usize, doc: &mut Document) {
         doc.say(Shown::ALL, text);
     }
     // What starts a program has no frame pointers: that alone does no harm.
-    let is_short = |line: &LiveLine| line.file.is_none() || line.stacks.is_empty();
+    let is_short = |line: &LiveLine| {
+        let lengths = line.stacks.iter().filter_map(|&stack| memory.stacks.get(stack));
+        lengths.map(Vec::len).max().is_none_or(|length| length < SHORT)
+    };
     if memory.stacks_truncated > 0 && memory.lines.iter().take(most).any(is_short) {
         doc.say(
             Shown::ALL,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::births::Births;
-use super::symbols::{Origin, is_allocator, origin, short_function};
+use super::symbols::{Origin, is_allocator, is_unknown, origin, short_function};
 use crate::summary::{LiveAge, LiveFrame, LiveLine, LiveMemory, SourceLine};
 
 /// Steps from which on what is live is old.
@@ -36,7 +36,7 @@ pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
                 age.blocks = age.blocks.saturating_add(row.blocks);
             }
             None => {
-                line.ages.push(LiveAge { age_steps: row.age_steps, bytes: row.bytes, blocks: row.blocks })
+                line.ages.push(LiveAge { age_steps: row.age_steps, bytes: row.bytes, blocks: row.blocks });
             }
         }
         line.stacks.extend(row.stack.filter(|stack| !line.stacks.contains(stack)));
@@ -73,15 +73,15 @@ fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
         memory.stacks.get(stack).into_iter().flatten().filter_map(|&at| memory.frames.get(at)).collect();
     // What the allocator calls is not the program's, whatever it is called.
     let inside = all.iter().rposition(|frame| frame.lines.iter().any(is_allocator)).map_or(0, |at| at + 1);
-    let frames = || all.iter().skip(inside).copied();
+    let module = |frame: &LiveFrame| frame.module.and_then(|at| memory.modules.get(at));
+    // Beyond calls of which nothing is known a line would be that of somebody who called them.
+    let is_told = |frame: &&LiveFrame| !module(frame).is_some_and(is_unknown);
+    let frames = || all.iter().skip(inside).copied().take_while(is_told);
     let lines = || frames().flat_map(|frame| frame.lines.iter().map(move |line| (frame, line)));
-    let first = |wanted: Origin| {
-        let module = |frame: &LiveFrame| frame.module.and_then(|at| memory.modules.get(at));
-        lines().find(|(frame, line)| origin(line, module(frame)) == wanted)
-    };
+    let first = |wanted: Origin| lines().find(|(frame, line)| origin(line, module(frame)) == wanted);
     match first(Origin::Own).or_else(|| first(Origin::Library)) {
         Some((frame, line)) => (written(memory, frame, line), line.clone()),
-        None => frames().next().map_or_else(unknown, |frame| {
+        None => all.get(inside).map_or_else(unknown, |frame| {
             let line = frame.lines.last().cloned().unwrap_or_default();
             (address(memory, frame), SourceLine { file: None, line: None, ..line })
         }),

@@ -66,7 +66,9 @@ pub(super) fn origin(line: &SourceLine, module: Option<&LiveModule>) -> Origin {
         let has = |parts: &[&str]| parts.iter().any(|part| file.contains(part));
         return match () {
             () if has(STANDARD_FILES) => Origin::Runtime,
-            () if has(LIBRARY_FILES) => Origin::Library,
+            () if module.is_some_and(is_of_system) => Origin::Runtime,
+            // What is written in another language is somebody's library.
+            () if has(LIBRARY_FILES) || !file.ends_with(".rs") => Origin::Library,
             () => Origin::Own,
         };
     }
@@ -76,6 +78,23 @@ pub(super) fn origin(line: &SourceLine, module: Option<&LiveModule>) -> Origin {
         Some(own) if function.starts_with(&own) => Origin::Own,
         _ if begins(STANDARD) || function.is_empty() => Origin::Runtime,
         _ => Origin::Library,
+    }
+}
+
+/// Whether a module came with the system, as the C library does, which starts programs and threads.
+fn is_of_system(module: &LiveModule) -> bool {
+    ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"].iter().any(|place| module.path.starts_with(place))
+}
+
+/// Whether nobody can say what a module's functions are, so that they may be the program's own.
+pub(super) const fn is_unknown(module: &LiveModule) -> bool {
+    match module.symbols {
+        SymbolState::Lines | SymbolState::NoLines | SymbolState::Stripped => false,
+        SymbolState::NotLookedUp
+        | SymbolState::Missing
+        | SymbolState::Differs
+        | SymbolState::NoBuildId
+        | SymbolState::Unreadable => true,
     }
 }
 
