@@ -63,10 +63,9 @@ pub(crate) fn report(
     if !found {
         return Err(CliError::Input("the input holds no spans, so there is nothing to analyse".into()));
     }
-    if let Some(path) = &args.pprof {
-        pprof(&report, path)?;
-    }
+    let written = args.pprof.as_ref().map_or(Ok(()), |path| pprof(&report, path));
     pushed(&report, args, global)?;
+    written?;
     if args.fail_on.is_some() && report.summary.mode.is_none() && report.findings.is_empty() {
         note(
             global,
