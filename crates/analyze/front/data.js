@@ -11,7 +11,7 @@ function pageHeader() {
 /** Reads the page's data: columns by name, and what is known about plots. Throws where they are damaged. */
 async function readData() {
   const header = pageHeader();
-  if (header.version !== 2) throw new Error(`data of version ${header.version}`);
+  if (header.version !== 3) throw new Error(`data of version ${header.version}`);
   const packed = Uint8Array.from(atob(header.stream), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -24,7 +24,7 @@ async function readData() {
     columns.set(name, values);
   }
   if (at !== header.bytes) throw new Error(`${at} bytes instead of ${header.bytes}`);
-  return { columns, plots: header.plots, examples: JSON.parse(new TextDecoder().decode(bytes.subarray(at))) };
+  return { columns, plots: header.plots, ...JSON.parse(new TextDecoder().decode(bytes.subarray(at))) };
 }
 
 /** Differences in zigzag LEB128, 1 more than they are; 0 is absent, which becomes NaN. Gives where they end. */
@@ -83,6 +83,21 @@ function stacked(columns, names) {
   };
 }
 
+/** Live memory by section, one on the other, as `stacked`. */
+function piled(parts, get) {
+  const zero = new Float64Array(get('step').length);
+  let below = zero;
+  const lines = parts.map(({ name, color }, at) => {
+    const exact = get(at);
+    below = below.map((value, row) => value + exact[row]);
+    return { label: name, color, exact, own: exact, low: zero, mean: below, high: below };
+  });
+  return {
+    unit: byteSize, base: 1024, areas: true, stacked: true, lines: lines.filter((line) => line.own.some((value) => value > 0)).reverse(),
+    rows: lines.map(({ label, exact }) => [label, exact, byteSize]),
+  };
+}
+
 /** What a machine did: means of the times from one reading to the next. Shares are drawn as parts of a hundred. */
 function ofHost(id, { unit, lines }, get) {
   const [size, words] = {
@@ -110,6 +125,8 @@ function plotsOf({ columns, plots }) {
         ...plot, meaning: 'after the last', unit: signedBytes, base: 1024, signed: true, lines,
         rows: [...lines].reverse().map(({ label, mean }) => [label, mean, signedBytes]),
       });
+    } else if (id === 'sampled') {
+      made.set(id, { ...plot, ...piled(more, (name) => get(`sampled_${name}`)) });
     } else if (id.startsWith('host-')) made.set(id, { ...plot, ...ofHost(id, more, get) });
     else {
       const mean = get(`${id}_mean`);

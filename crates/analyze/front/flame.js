@@ -1,5 +1,5 @@
-// The flame graph: boxes of the document, so that text is text and every box can be reached. Its figures are those of
-// the table of sections. Zoom into a box, search, time of all calls or own time only, callers below callees. Boxes too
+// The flame graph: boxes of the document, so that text is text and every box can be reached. Of time its figures are
+// those of the table of sections, of live memory those of samples. Zoom into a box, search, time of all calls or own time only, callers below callees. Boxes too
 // narrow to be told apart are one together, which opens into pages of them.
 
 /** Pixels from which a box is one of its own, and how many are on a page of narrow ones; how wide the way to the next is. */
@@ -29,36 +29,56 @@ function namedPath(path) {
 /** The time of all calls in a row of the table of sections. */
 const totalOf = (row) => Number(row.cells[3].querySelector('data')?.value ?? 0);
 
+/** The sections of the table as a flame graph takes them; what it shows first is the step: beside it lie loaders that wait, and what
+ * the program does once. */
+function flameOfSections(rows) {
+  const skipped = new Set(['run', 'epoch']);
+  const sections = rows.filter((row) => !skipped.has(row.dataset.kind)).map((row) => ({
+    names: namesOf(row.dataset.path),
+    total: totalOf(row),
+    own: Number(row.cells[4].querySelector('data')?.value ?? 0),
+    phase: row.dataset.phase,
+  }));
+  const steps = rows.filter((row) => row.dataset.kind === 'step').sort((a, b) => totalOf(b) - totalOf(a));
+  return { id: 'flame', sections, home: steps[0]?.dataset.path ?? '', unit: duration, own: 'own time only', all: 'All sections', order: 'by time' };
+}
+
+/** Live bytes by section and call: a call has as much as what it calls and what it allocated itself. */
+function flameOfMemory({ names, stacks }) {
+  const nodes = new Map();
+  for (const [bytes, ...places] of stacks) {
+    let key = '';
+    places.forEach((place, depth) => {
+      key += `${place} `;
+      if (!nodes.has(key)) nodes.set(key, { names: places.slice(0, depth + 1).map((one) => names[one]), total: 0, own: 0, phase: '' });
+      const node = nodes.get(key);
+      node.total += bytes;
+      if (depth === places.length - 1) node.own += bytes;
+    });
+  }
+  return { id: 'live', sections: [...nodes.values()], home: '', unit: byteSize, own: 'own bytes only', all: 'All live memory', order: 'by size' };
+}
+
 class Flame {
-  constructor(rows, changed) {
-    Object.assign(this, { changed, zoomed: '', from: 0, words: '', own: false, inverted: false });
-    const skipped = new Set(['run', 'epoch']);
-    this.sections = rows.filter((row) => !skipped.has(row.dataset.kind)).map((row) => ({
-      names: namesOf(row.dataset.path),
-      total: totalOf(row),
-      own: Number(row.cells[4].querySelector('data')?.value ?? 0),
-      phase: row.dataset.phase,
-    }));
-    // What comes first is the step: beside it lie loaders that wait, and what the program does once.
-    const steps = rows.filter((row) => row.dataset.kind === 'step').sort((a, b) => totalOf(b) - totalOf(a));
-    this.home = this.zoomed = steps[0]?.dataset.path ?? '';
-    this.place = document.getElementById('flame-graph');
-    this.said = document.getElementById('flame-said');
+  constructor({ id, sections, home, unit, own, all, order }, changed) {
+    Object.assign(this, { changed, sections, home, unit, all, order, zoomed: home, from: 0, words: '', own: false, inverted: false });
+    this.place = document.getElementById(`${id}-graph`);
+    this.said = document.getElementById(`${id}-said`);
     this.color = phaseColors();
-    this.tools(document.getElementById('flame-tools'));
+    this.tools(document.getElementById(`${id}-tools`), `${id}-search`, own);
     this.place.hidden = false;
     this.place.addEventListener('keydown', (event) => (event.key === 'Escape' ? this.zoom('') : moveAmong(this.place, event)));
   }
 
-  tools(place) {
-    this.search = element('input', { type: 'search', id: 'flame-search', oninput: () => { this.words = this.search.value; this.draw(); this.changed(); } });
+  tools(place, id, own) {
+    this.search = element('input', { type: 'search', id, oninput: () => { this.words = this.search.value; this.draw(); this.changed(); } });
     const box = (label, name) => {
       const input = element('input', { type: 'checkbox', onchange: () => { this[name] = input.checked; this.zoomed = this.inverted ? '' : this.home; this.from = 0; this.draw(); this.changed(); } });
       place.append(element('label', {}, input, ` ${label}`));
       return input;
     };
     place.append(element('label', {}, 'Search ', this.search));
-    this.ownBox = box('own time only', 'own');
+    this.ownBox = box(own, 'own');
     this.invertedBox = box('callers below callees', 'inverted');
     place.append(element('button', { type: 'button', onclick: () => this.zoom('') }, 'Show all'));
     place.hidden = false;
@@ -183,9 +203,9 @@ class Flame {
       if (width < 0.02) return;
       const isHit = words !== '' && node.name.toLowerCase().includes(words);
       const share = base.value > 0 ? node.value / base.value : 0;
-      const own = this.inverted ? '' : `, itself ${duration(node.own)}`;
+      const own = this.inverted ? '' : `, itself ${this.unit(node.own)}`;
       const name = node.name || NO_NAME;
-      const label = node === root ? `all, ${duration(node.value)}` : `${isolated(name)}, ${duration(node.value)}${own}, ${percent(share)} of ${isolated(base.name || NO_NAME)}`;
+      const label = node === root ? `all, ${this.unit(node.value)}` : `${isolated(name)}, ${this.unit(node.value)}${own}, ${percent(share)} of ${isolated(base.name || NO_NAME)}`;
       add(`${node === root ? 'plain' : this.color(node.phase)}${marked(isHit)}`, label, name, [left, width, level], () => this.zoom(node.key));
       const { shown, rest, first, unit, narrow } = this.parts(node, width, node === top);
       let at = left;
@@ -195,7 +215,7 @@ class Flame {
       }
       if (!rest.length || narrow < 0.02) return;
       const more = `${wholeNumber(rest.length)} more`;
-      const time = duration(rest.reduce((sum, one) => sum + one.value, 0));
+      const time = this.unit(rest.reduce((sum, one) => sum + one.value, 0));
       const next = node === top ? first + shown.length + 1 : 0;
       add(`more plain${marked(words !== '' && rest.some((one) => this.hits(one, words).count))}`, `${more} in ${name}, ${time} together`, more, [at, narrow, level + 1], () => this.zoom(node.key, next));
     };
@@ -204,7 +224,7 @@ class Flame {
     this.place.replaceChildren(...boxes);
     const hits = this.hits(top, words);
     const found = words ? `${wholeNumber(hits.count)} found, ${percent(base.value > 0 ? hits.value / base.value : 0)} of ${base.name || NO_NAME}. ` : '';
-    const page = this.from ? `, children ${wholeNumber(this.from)} to ${wholeNumber(Math.min(this.from + PAGE - 1, top.children.size))} of ${wholeNumber(top.children.size)} by time` : '';
-    this.said.textContent = `${found}${top === root ? 'All sections' : `Inside ${namedPath(top.key)}`}${page}. Arrow keys move, Enter zooms, Escape shows all.`;
+    const page = this.from ? `, children ${wholeNumber(this.from)} to ${wholeNumber(Math.min(this.from + PAGE - 1, top.children.size))} of ${wholeNumber(top.children.size)} ${this.order}` : '';
+    this.said.textContent = `${found}${top === root ? this.all : `Inside ${namedPath(top.key)}`}${page}. Arrow keys move, Enter zooms, Escape shows all.`;
   }
 }

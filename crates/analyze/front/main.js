@@ -96,10 +96,16 @@ function startSections() {
   }));
   if (!table.table) return;
   find = (path) => table.find(path);
-  const flame = new Flame(table.rows, () => remember({
+  const flame = new Flame(flameOfSections(table.rows), () => remember({
     zoom: flame.zoomed === flame.home ? '' : flame.zoomed || '/', from: flame.from || '', search: flame.words, own: flame.own ? 1 : '', inverted: flame.inverted ? 1 : '',
   }));
   restorers.push((address) => table.restore(address), (address) => flame.restore(address));
+}
+
+/** The flame graph of live memory; it begins anew with each address. */
+function startLive({ live }) {
+  if (!live || !document.getElementById('live-graph')) return;
+  new Flame(flameOfMemory(live), () => {}).draw();
 }
 
 function startWaterfall({ examples }) {
@@ -136,6 +142,7 @@ async function start() {
     const data = await readData();
     startPlots(data);
     startWaterfall(data);
+    startLive(data);
   } catch (error) {
     const said = element('p', { class: 'failed', role: 'alert' }, `The figures over the steps could not be read (${error.message}); plots are not drawn.`);
     document.getElementById('timeline')?.prepend(said);

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::critical_path::finish as critical;
 use crate::exemplars::finish as examples;
+use crate::live_memory::finish as live_memory;
 use crate::loaders::finish as input;
 use crate::memory::finish as memory;
 use crate::metrics::{Metrics, finish as metrics};
@@ -165,6 +166,7 @@ fn of_run(
             primary.and_then(|mode| series.iter().find(|row| row.mode == mode)),
             steps,
         ),
+        live_memory: live_memory::of(&context, primary),
         metrics: metrics::summary(measured, &context, primary),
         values: series::values(run, steps.numbers.of_mode(Mode::Train)),
         changes: changes::of(&context, &sections.rows),

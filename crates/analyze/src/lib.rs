@@ -19,6 +19,7 @@ mod exemplars;
 mod finish;
 #[cfg(test)]
 mod generated_tests;
+pub mod live_memory;
 pub mod loaders;
 mod losses;
 pub mod memory;

@@ -94,6 +94,8 @@ impl Partial {
             instance.aggregates.add(&point, bounds.aggregates);
         } else if let MetricPoint::SectionsLeftOut(paths) = point {
             instance.aggregates.is_cut |= *paths > 0;
+        } else if let MetricPoint::Live(point) = point {
+            instance.live_memory.add(time_ns, point);
         } else {
             instance.account.add(start_ns, time_ns, point, bounds.losses);
         }

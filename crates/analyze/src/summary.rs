@@ -10,6 +10,10 @@ pub use crate::critical_path::summary::{CriticalPath, CriticalSection, ThroughBa
 pub use crate::exemplars::summary::{
     Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane,
 };
+pub use crate::live_memory::summary::{
+    LiveAge, LiveBirths, LiveFrame, LiveLine, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection,
+    SourceLine, SymbolState,
+};
 pub use crate::loaders::summary::{
     AfterWarmup, BatchSummary, BetweenStepsRow, InputFigures, LoaderRow, LoaderStall, SlowestProcess,
     UnderDemand, WaitSummary, WaitedBy, WorkerRow,
@@ -93,6 +97,8 @@ pub struct Summary {
     pub most_variable: Vec<usize>,
     /// Memory over steps.
     pub memory: MemorySummary,
+    /// Live memory by section and line, by sample; absent where none was taken.
+    pub live_memory: Option<LiveMemory>,
     /// What machines, GPUs and processes did while steps ran.
     pub metrics: MetricsSummary,
     /// Figures over step numbers, by mode as `modes`.

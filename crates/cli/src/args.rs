@@ -225,11 +225,17 @@ pub(crate) struct OutputArgs {
     /// Send findings and figures to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names
     #[arg(long)]
     pub(crate) push: bool,
+    /// Write live memory by stack to this file, too, as a profile for `go tool pprof` and others
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pprof: Option<PathBuf>,
+    /// Look up lines in this binary, debug file or folder, too, as where the run's own are not on this machine
+    #[arg(long, value_name = "PATH")]
+    pub(crate) symbols: Vec<PathBuf>,
     /// Does so where that variable is set, and goes on where it fails.
     #[arg(skip)]
     pub(crate) pushes_where_configured: bool,
     /// Write a partial analysis to this file instead of a report
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "format", "fail_on", "run", "config", "push"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "format", "fail_on", "run", "config", "push", "pprof", "symbols"])]
     pub(crate) partial: Option<PathBuf>,
 }
 

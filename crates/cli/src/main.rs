@@ -20,6 +20,7 @@ mod partial_file;
 mod progress;
 mod signals;
 mod stop;
+mod symbols;
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,6 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use stepscope_analyze::live_memory::pprof;
 use stepscope_analyze::render::{self, Options, Output, RenderError, Renderer};
 use stepscope_analyze::report::{Input, Reading, Report, build};
 use stepscope_analyze::summary::RunIdentity;
@@ -14,7 +15,7 @@ use crate::args::{Format, Global, OutputArgs};
 use crate::command::push;
 use crate::config::Config;
 use crate::error::CliError;
-use crate::{exit, heap};
+use crate::{exit, heap, symbols};
 
 /// Runs that a message lists.
 const RUNS_LISTED: usize = 10;
@@ -47,13 +48,14 @@ pub(crate) fn report(
 ) -> Result<u8, CliError> {
     let (partial, outcome) = read;
     outcome.check().map_err(|error| CliError::Input(error.to_string()))?;
-    let summary = partial.finish(args.run.as_deref());
+    let mut summary = partial.finish(args.run.as_deref());
     // It is large, and so is what follows.
     drop(partial);
     heap::give_back();
     if let Some(run) = args.run.as_deref().filter(|_| !summary.found) {
         return Err(no_such_run(run, &summary));
     }
+    symbols::resolve(&mut summary, &args.symbols);
     let found = summary.found;
     let why = outcome.issues.iter().find(|issue| issue.kind == IssueKind::Empty);
     let why = why.map_or(String::new(), |issue| format!(": {} is {}", issue.file, issue.reason));
@@ -65,7 +67,9 @@ pub(crate) fn report(
             "the input holds no spans, so there is nothing to analyse{why}"
         )));
     }
+    let written = args.pprof.as_ref().map_or(Ok(()), |path| pprof(&report, path));
     pushed(&report, args, global)?;
+    written?;
     if args.fail_on.is_some() && report.summary.mode.is_none() && report.findings.is_empty() {
         note(
             global,
@@ -74,6 +78,19 @@ pub(crate) fn report(
         return Ok(exit::FINDINGS);
     }
     Ok(code(&report, args.fail_on))
+}
+
+/// Writes live memory as a profile.
+fn pprof(report: &Report, path: &Path) -> Result<(), CliError> {
+    let sampled = report.memory.as_ref().and_then(|memory| memory.sampled.as_ref());
+    let Some(sampled) = sampled else {
+        return Err(CliError::Unwritable(
+            "there is nothing for --pprof: the run has no samples of live memory; have              `#[global_allocator] static ALLOC: stepscope::Alloc = stepscope::Alloc::system();` in the program"
+                .into(),
+        ));
+    };
+    let bytes = pprof::encode(sampled).map_err(|error| CliError::output(path, error))?;
+    std::fs::write(path, bytes).map_err(|error| CliError::output(path, error))
 }
 
 /// Pushes the report where that is wanted. That it fails changes the exit code only where nothing else was asked for.

@@ -37,7 +37,7 @@ pub use convert::{Converter, LostInConversion, Target};
 pub use error::ReadError;
 pub use formats::{FORMATS, Format};
 pub use issue::{IssueKind, ReadIssue};
-pub use live_memory::{LivePoint, LiveRow, Module};
+pub use live_memory::{LiveDropped, LivePoint, LiveRow, Module};
 pub use metric::{Measured, MeasuredKind, MetricPoint, SectionValue, label};
 pub use options::ReadOptions;
 pub use outcome::{FileInfo, ReadOutcome, is_compressed};

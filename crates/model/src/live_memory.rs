@@ -10,8 +10,8 @@ pub enum LivePoint {
     Blocks(LiveRow),
     /// Of so many bytes one was chosen.
     PeriodBytes(u64),
-    /// Chosen blocks that found no room, cumulative.
-    SamplesDropped(u64),
+    /// Something that was dropped, cumulative.
+    Dropped(LiveDropped, u64),
     /// A stack that rows name.
     Stack {
         /// Its number in the process.
@@ -21,6 +21,17 @@ pub enum LivePoint {
     },
     /// A file that frames name.
     Module(Module),
+}
+
+/// What was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LiveDropped {
+    /// Chosen blocks that found no room.
+    Samples,
+    /// Stacks that found none.
+    Stacks,
+    /// Stacks that could not be followed to their end.
+    Truncated,
 }
 
 /// Blocks of one section, place and age.

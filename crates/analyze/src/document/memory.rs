@@ -27,7 +27,8 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
     if memory.live.is_none() && memory.processes.iter().all(|process| process.live_max_bytes.is_none()) {
         doc.say(
             Shown::ALL,
-            "Live memory is not recorded: install `stepscope::Alloc` as the global allocator.",
+            "Live memory is not recorded: add `#[global_allocator] static ALLOC: stepscope::Alloc = \
+             stepscope::Alloc::system();` to the program.",
         );
     }
     if doc.is(Shown::HTML) {

@@ -17,6 +17,7 @@ mod evidence;
 pub(crate) mod examples;
 mod findings;
 pub(crate) mod host;
+pub(crate) mod live_memory;
 mod loaders;
 pub(crate) mod memory;
 mod overview;
@@ -63,9 +64,11 @@ const PARTS: &[(Shown, Part)] = &[
     (Shown::BRIEF, periods::fill),
     (Shown::BRIEF, steps::slowest),
     (Shown::HTML, memory::fill),
+    (Shown::HTML, live_memory::fill),
     (Shown::HTML, values::fill),
     (Shown::ALL, loaders::fill),
     (Shown::BRIEF, memory::fill),
+    (Shown::BRIEF, live_memory::fill),
     (Shown::ALL, host::fill),
     (Shown::HTML, ranks::fill),
     (Shown::ALL, recording::fill),

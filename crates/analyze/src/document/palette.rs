@@ -114,6 +114,11 @@ pub(crate) fn of_sections(paths: &[&str]) -> Vec<String> {
     paths.iter().map(|path| format!("m{}", colors.get(path).copied().unwrap_or(0))).collect()
 }
 
+/// The class of a layer by its place, of a few.
+pub(crate) fn of_layer(at: usize) -> String {
+    format!("c{at}")
+}
+
 /// FNV-1a, folded: the upper bits of short words differ little.
 fn hash(word: &str) -> usize {
     let all = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

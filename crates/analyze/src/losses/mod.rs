@@ -47,7 +47,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Takes a point in; sections are not its business.
+    /// Takes a point in; sections and samples of memory are not its business.
     pub(crate) fn add(&mut self, start_ns: u64, time_ns: u64, point: &MetricPoint, bound: usize) {
         let latest = |value: u64| Latest { time_ns, start_ns, value };
         let gauge = |value: u64| Some(ProcessGauge { last: latest(value), max: value });
@@ -59,9 +59,10 @@ impl Account {
             }
             MetricPoint::RssBytes(value) => return self.rss.absorb(&gauge(*value)),
             MetricPoint::LiveBytes(value) => return self.live.absorb(&gauge(*value)),
-            MetricPoint::Section { .. } | MetricPoint::SectionsLeftOut(_) | MetricPoint::Measured(_) => {
-                return;
-            }
+            MetricPoint::Section { .. }
+            | MetricPoint::SectionsLeftOut(_)
+            | MetricPoint::Measured(_)
+            | MetricPoint::Live(_) => return,
         };
         self.losses.entry(key).or_insert_with(|| latest(value)).absorb(&latest(value));
         keep_smallest(&mut self.losses, bound);

@@ -2,6 +2,7 @@
 
 use super::left_behind::{candidates, left_bytes};
 use super::{Leak, LeakVerdict, Thresholds};
+use crate::live_memory::culprits;
 use crate::report::finding::{Verdict, rounded};
 use crate::steps::judged::{NUMBERS_REPEAT, Steps};
 use crate::summary::{ModeSummary, StepNumbers, Summary, Trend, TrendPair};
@@ -63,16 +64,19 @@ impl Growth {
             .filter(|(_, net)| (*net as f64 - slope).abs() <= thresholds.max_section_deviation * slope)
             .filter(|_| verdict == LeakVerdict::Growing)
             .map(|(path, _)| path.clone());
+        let sampled = summary.live_memory.as_ref().filter(|_| verdict == LeakVerdict::Growing);
+        let lines = culprits(sampled, trend.from_step, slope);
         let interval = trend.confidence_interval;
         Ok(Some(Self {
             leak: Leak {
-                section,
+                section: lines.first().map_or(section, |line| line.section.clone()),
                 verdict,
                 bytes_per_step: rounded(slope, 3),
                 confidence_interval: (rounded(interval.0, 3), rounded(interval.1, 3)),
                 p_value: trend.p_value,
                 live_bytes: pair.last_bytes,
-                stacks: Vec::new(),
+                stacks: lines.iter().map(|line| line.stack.clone()).collect(),
+                lines,
             },
             line,
             numbers,

@@ -14,6 +14,7 @@ use serde::Serialize;
 pub(crate) use growth::{Growth, Line, grown, steps_of};
 pub(crate) use urgency::Urgency;
 
+use crate::live_memory::Culprit;
 use crate::summary::Summary;
 
 thresholds! {
@@ -56,7 +57,9 @@ pub struct Leak {
     pub p_value: f64,
     /// Memory at the end: live bytes of a growing heap, resident bytes of a suspected leak.
     pub live_bytes: u64,
-    /// Call stacks of the allocations that stayed; none are recorded yet.
+    /// Lines whose allocations stayed, those that hold most first; empty where samples do not tell.
+    pub lines: Vec<Culprit>,
+    /// Call stacks of these, innermost call first, with ` < ` between.
     pub stacks: Vec<String>,
 }
 

@@ -51,6 +51,13 @@ impl StepTimes {
         self.steps.iter().fold(0, |sum, at| sum.saturating_add(at.count))
     }
 
+    /// Number of the last step that began by that time, and how many had.
+    pub(crate) fn begun_by(&self, time_ns: u64) -> Option<(u64, u64)> {
+        let begun = self.steps.get(..self.steps.partition_point(|at| at.start_ns <= time_ns))?;
+        let count = begun.iter().fold(0u64, |sum, at| sum.saturating_add(at.count));
+        Some((begun.last()?.number, count))
+    }
+
     /// Those that begin in a window: its end is the moment of a reading, which is of what was before.
     fn within(&self, window: Window) -> &[StepsAt] {
         let first = self.steps.partition_point(|at| at.start_ns < window.from_ns);

@@ -261,12 +261,13 @@ fn overview(summary: &Summary, config: &Config, findings: &[FindingRow], issues:
 fn memory_of(summary: &Summary) -> Option<Memory> {
     let memory = &summary.memory;
     let at_steps = memory.live.is_some() || memory.rss.is_some() || memory.by_section.is_some();
-    let known = at_steps || !memory.processes.is_empty();
+    let known = at_steps || !memory.processes.is_empty() || summary.live_memory.is_some();
     known.then(|| Memory {
         live: memory.live.clone(),
         rss: memory.rss.clone(),
         processes: memory.processes.clone(),
         by_section: memory.by_section.clone(),
+        sampled: summary.live_memory.clone(),
     })
 }
 

@@ -21,8 +21,9 @@ pub use crate::loaders::{InputShare, InputVerdict};
 pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
     BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Example, Gpus, Hosts, InstanceRow, Limit,
-    ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, RetainedSeries,
-    SectionRow, Stats, StepChange, StepSeries, Threads, Throughput, TrendPair, ValueSeries, WaitSummary,
+    LiveMemory, ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory,
+    RetainedSeries, SectionRow, Stats, StepChange, StepSeries, Threads, Throughput, TrendPair, ValueSeries,
+    WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -337,6 +338,8 @@ pub struct Memory {
     pub processes: Vec<ProcessMemory>,
     /// What sections hold over the steps; null where nothing is known about it.
     pub by_section: Option<RetainedSeries>,
+    /// By section and line, by sample; null where no samples were taken.
+    pub sampled: Option<LiveMemory>,
 }
 
 /// What does not fit elsewhere.

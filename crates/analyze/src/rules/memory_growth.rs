@@ -76,12 +76,18 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
     let slope = bytes(trend.slope_per_step.max(0.0).round() as u64);
     let since = if is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
     let what = if suspected { "Resident memory grows (a leak is suspected)" } else { "Memory grows" };
+    let total = format!("{} in {}", bytes(growth_bytes), things(steps, "step", "steps"));
+    let lines: Vec<_> = growth
+        .leak
+        .lines
+        .iter()
+        .map(|line| json!({ "line": line.words(), "per_step_bytes": line.bytes_per_step, "growth_share": line.share }))
+        .collect();
     Finding {
-        title: format!(
-            "{what} by {slope} a step{since}, {} in {}.",
-            bytes(growth_bytes),
-            things(steps, "step", "steps")
-        ),
+        title: match growth.leak.lines.first() {
+            Some(line) => format!("Leaks {slope} a step{since} {}: {total}.", line.words()),
+            None => format!("{what} by {slope} a step{since}, {total}."),
+        },
         severity,
         section: growth.leak.section.clone(),
         evidence: Evidence::new()
@@ -98,6 +104,7 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
             .with_known("growth_per_hour_bytes", bytes_per_hour.map(|rate| rate.round() as u64))
             .with_known("hours_to_limit", hours_left.map(|hours| rounded(hours, 2)))
             .with_known("section_net_per_step_bytes", own)
+            .with("allocated_at", lines)
             .with("other_candidates", others),
         recommendation: advice(&growth.leak, growth.is_told, summary.memory.live.is_some(), hours_left),
         ..Finding::default()

@@ -21,6 +21,7 @@ use crate::between_steps::accumulator::BetweenSteps;
 use crate::config::Bounds;
 use crate::critical_path::{Linked, WINDOWS, WindowSums};
 use crate::exemplars::Exemplars;
+use crate::live_memory::LiveSamples;
 use crate::loaders::batches::{Loaders, NamedWaits, Waits};
 use crate::losses::Account;
 use crate::memory::retained::RetainedMemory;
@@ -103,6 +104,7 @@ pub(crate) struct InstanceAcc {
     pub(crate) aggregates: Aggregates,
     pub(crate) processors: Processors,
     pub(crate) account: Account,
+    pub(crate) live_memory: LiveSamples,
 }
 
 impl InstanceAcc {
@@ -117,6 +119,7 @@ impl InstanceAcc {
         self.aggregates.merge(&other.aggregates, bounds.aggregates);
         self.processors.merge(&other.processors);
         self.account.merge(&other.account, bounds.losses);
+        self.live_memory.absorb(&other.live_memory);
     }
 }
 

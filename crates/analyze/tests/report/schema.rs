@@ -5,14 +5,16 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use stepscope_analyze::Summary;
+use stepscope_analyze::live_memory::Resolved;
 use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
     ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun,
-    ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, PeriodCause, PeriodicSteps, PhaseName, PhasePoint,
-    PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries,
-    SeriesPoint, SlowStep, Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, LiveFrame, LiveMemory, LiveModule, LiveMoment,
+    LiveRow, LiveSection, PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime,
+    ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries, SeriesPoint, SlowStep,
+    SourceLine, Stats, StepChange, StepPeriod, StepPhase, StepSeries, SymbolState, ValuePoint, ValueSeries,
 };
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -37,6 +39,47 @@ fn assert_valid(report: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// A line with a file and one without, of two stacks at two moments.
+pub(crate) fn sampled() -> LiveMemory {
+    let row = |section: Option<&str>, stack, age_steps, bytes| LiveRow {
+        section: section.map(str::to_owned),
+        stack,
+        age_steps,
+        bytes,
+        blocks: 2,
+    };
+    let frame = |offset, lines| LiveFrame { module: Some(0), offset, lines };
+    let line = SourceLine {
+        function: Some("trainer::CacheMap::insert".into()),
+        file: Some("src/cache.rs".into()),
+        line: Some(88),
+    };
+    let moment = |step, bytes| {
+        let sections = vec![LiveSection { section: Some("step/lookup".into()), bytes: bytes - 7 }];
+        LiveMoment { time_ns: 5, step: Some(step), bytes, sections, other_bytes: 7 }
+    };
+    let mut memory = LiveMemory::default();
+    (memory.rank, memory.processes, memory.period_bytes, memory.time_ns) = (Some(0), 1, 65_536, 5);
+    (memory.step, memory.first_step, memory.steps, memory.steady_steps) = (Some(99), Some(0), 100, 90);
+    (memory.bytes, memory.blocks, memory.other_bytes) = (3_000_007, 5, 7);
+    memory.rows = vec![row(Some("step/lookup"), Some(0), 32, 2_000_000), row(None, Some(1), 0, 1_000_000)];
+    memory.stacks = vec![vec![0], vec![1]];
+    memory.frames = vec![frame(0x10, vec![line]), frame(0x20, Vec::new())];
+    memory.modules = vec![LiveModule {
+        name: "trainer".into(),
+        path: "/bin/trainer".into(),
+        build_id: Some("ab01".into()),
+        symbols: SymbolState::NotLookedUp,
+    }];
+    memory.moments = vec![moment(49, 1_000_007), moment(99, 3_000_007)];
+    let mut lines = memory.frames.clone().into_iter();
+    memory.resolve(|_, offsets| Resolved {
+        state: SymbolState::Lines,
+        lines: offsets.iter().filter_map(|_| Some(lines.next()?.lines)).collect(),
+    });
+    memory
 }
 
 /// Two sections over two points.
@@ -94,6 +137,7 @@ pub(crate) fn full() -> Summary {
         live_max_bytes: Some(4),
     }];
     summary.memory.by_section = Some(held());
+    summary.live_memory = Some(sampled());
     measured::quiet(&mut summary);
     summary.metrics.hosts[0]
         .gauges

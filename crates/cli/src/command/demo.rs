@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::fold::Analysis;
 use crate::progress::Progress;
-use crate::{exit, output};
+use crate::{exit, output, symbols};
 
 /// Trains, records, analyses, reports.
 pub(crate) fn run(args: &DemoArgs, global: Global) -> Result<u8, CliError> {
@@ -25,7 +25,9 @@ pub(crate) fn run(args: &DemoArgs, global: Global) -> Result<u8, CliError> {
     let mut analysis = Analysis::new(global);
     analysis.read(&profile)?;
     let (partial, read) = analysis.finish();
-    let report = build(&partial.finish(None), output::reading(read), &Config::default().rules);
+    let mut summary = partial.finish(None);
+    symbols::resolve(&mut summary, &[]);
+    let report = build(&summary, output::reading(read), &Config::default().rules);
     output::write(&report, args.format, args.output.as_deref(), global)?;
     let next = next(args, &profile);
     if args.format == Format::Text && args.output.is_none() {

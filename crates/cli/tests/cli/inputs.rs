@@ -181,3 +181,13 @@ fn nothing_but_the_report_is_written() {
     // Neither a pipe nor a file gets colours.
     assert!(!ended.stdout.contains('\u{1b}'));
 }
+
+#[test]
+fn a_profile_of_memory_that_nobody_recorded_is_an_error_behind_the_report() {
+    let folder = folder("pprof");
+    write(&folder, "a.otlp", &recording("run-a", 1));
+    let ended = run(folder.path(), &["analyze", "a.otlp", "--pprof", "memory.pb.gz"]);
+    assert_eq!((ended.code, ended.stdout), (3, output(folder.path(), &["analyze", "a.otlp"])));
+    assert!(ended.stderr.contains("static ALLOC: stepscope::Alloc"), "{}", ended.stderr);
+    assert!(!folder.join("memory.pb.gz").exists());
+}

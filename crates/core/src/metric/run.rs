@@ -45,4 +45,7 @@ metrics! {
     RUN_SECTION_P95 = "stepscope.run.section.duration.p95", Gauge, "s", [attr::RUN_ID, attr::PATH, attr::PHASE], "the report", Once;
     /// Bytes allocated inside the section. Absent without the counting allocator.
     RUN_SECTION_ALLOC = "stepscope.run.section.alloc", Gauge, "By", [attr::RUN_ID, attr::PATH, attr::PHASE], "the report", Once;
+    /// Bytes that were live, about, of what one line of the program allocated in one section two steps earlier or more; of the
+    /// 50 lines with most. Absent without samples of live memory.
+    RUN_MEMORY_LINE = "stepscope.run.memory.line", Gauge, "By", [attr::RUN_ID, attr::PATH, attr::CODE_FILE_PATH, attr::CODE_LINE_NUMBER, attr::CODE_FUNCTION_NAME], "the report", Once;
 }

@@ -5,7 +5,7 @@ use stepscope_core::metric::live;
 use stepscope_otlp::{MetricHead, Number, PointData, PointHead, Value};
 
 use super::value;
-use crate::live_memory::{LivePoint, LiveRow, Module};
+use crate::live_memory::{LiveDropped, LivePoint, LiveRow, Module};
 
 /// Paths and frames are cut to this many bytes.
 const MAX_LONG: usize = 16 << 10;
@@ -99,7 +99,13 @@ impl LiveDraft {
             live::MEMORY_LIVE_BLOCKS => Some(LivePoint::Blocks(row(self))),
             live::MEMORY_SAMPLING_PERIOD => Some(LivePoint::PeriodBytes(amount)),
             live::MEMORY_SAMPLING_DROPPED => {
-                (self.dropped == "samples").then_some(LivePoint::SamplesDropped(amount))
+                let what = match self.dropped.as_str() {
+                    "samples" => LiveDropped::Samples,
+                    "stacks" => LiveDropped::Stacks,
+                    "truncated" => LiveDropped::Truncated,
+                    _ => return None,
+                };
+                Some(LivePoint::Dropped(what, amount))
             }
             live::MEMORY_STACK => {
                 Some(LivePoint::Stack { id: self.stack?, frames: std::mem::take(&mut self.frames) })

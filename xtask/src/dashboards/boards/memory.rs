@@ -6,12 +6,13 @@ use crate::Outcome;
 use crate::dashboards::board::{Board, host, marks, rank, run, run_in_jaeger, without};
 use crate::dashboards::findings::{Rules, findings};
 use crate::dashboards::model::Dashboard;
-use crate::dashboards::panel::{stacked, stat, timeseries, unit};
+use crate::dashboards::panel::{Draft, has_unit, stacked, stat, table, timeseries, unit};
 use crate::dashboards::query::{Expression, INSTANCE, JOB, PROCESS, RANGE, Series, label, of};
 
 use metric::host::row as machine;
 use metric::program::row as program;
 use metric::row as layer;
+use metric::run::row as pushed;
 
 /// Growth is looked at over this time.
 const GROWTH: &str = "15m";
@@ -193,8 +194,27 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 ),
         ],
     )
-    .row(8, [leaks]);
+    .row(9, [lines(), leaks]);
     Ok(board.finish(marks()))
+}
+
+/// Lines of the program that hold memory, as the reports on the chosen runs have them.
+fn lines() -> Draft {
+    let by = [attr::CODE_FILE_PATH, attr::CODE_LINE_NUMBER, attr::CODE_FUNCTION_NAME, attr::PATH];
+    let held = of(&pushed::RUN_MEMORY_LINE).like(attr::RUN_ID, "$run").last().max(&by).top(50);
+    table(
+        "Lines that hold memory",
+        "Bytes allocated two steps ago or earlier and still live, by sample.",
+        "Held",
+    )
+    .without(without::PUSHED)
+    .query(&held, "")
+    .column(&label(attr::CODE_FILE_PATH), "File", Vec::new())
+    .column(&label(attr::CODE_LINE_NUMBER), "Line", Vec::new())
+    .column(&label(attr::CODE_FUNCTION_NAME), "Function", Vec::new())
+    .column(&label(attr::PATH), "Section", Vec::new())
+    .column("Value", "Held", vec![has_unit(unit::BYTES)])
+    .hiding(&["Time"])
 }
 
 /// When runs began is told for all of them.

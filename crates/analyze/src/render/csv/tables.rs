@@ -145,6 +145,36 @@ pub(super) const TABLES: &[Table] = &[
         "mode=^^mode step=^^step trace_id=^^trace_id span=^# offset_ns duration_ns",
     ),
     (
+        "live_lines.csv",
+        "memory.sampled.lines.*",
+        "section place file line function bytes blocks old_bytes births bytes_per_step",
+    ),
+    (
+        "live_ages.csv",
+        "memory.sampled.lines.*.ages.*",
+        "section=^section place=^place age_steps bytes blocks",
+    ),
+    (
+        "live_over_steps.csv",
+        "memory.sampled.moments.*.sections.*",
+        "time_ns=^time_ns step=^step all_bytes=^bytes other_bytes=^other_bytes section bytes",
+    ),
+    (
+        "live_memory.csv",
+        "memory.sampled",
+        "rank=memory.sampled.rank processes=memory.sampled.processes period_bytes=memory.sampled.period_bytes \
+         time_ns=memory.sampled.time_ns step=memory.sampled.step first_step=memory.sampled.first_step \
+         steps=memory.sampled.steps steady_steps=memory.sampled.steady_steps bytes=memory.sampled.bytes \
+         blocks=memory.sampled.blocks other_bytes=memory.sampled.other_bytes \
+         samples_dropped=memory.sampled.samples_dropped stacks_dropped=memory.sampled.stacks_dropped \
+         stacks_truncated=memory.sampled.stacks_truncated",
+    ),
+    (
+        "leak_lines.csv",
+        "leaks.*.lines.*",
+        "leak_section=^section section place function bytes_per_step share",
+    ),
+    (
         "findings.csv",
         "findings.*",
         "id rule type severity title section phase rank recommendation gain_method=predicted_gain.method \

@@ -11,7 +11,7 @@ use crate::document::names::{named, printable};
 use crate::document::series::{held_series, numbers, phase_series, series};
 use crate::document::steps::marks;
 use crate::document::values::coarse;
-use crate::document::{Palette, examples, host, sections};
+use crate::document::{Palette, examples, host, live_memory, sections};
 use crate::report::Report;
 use crate::summary::{Gauge, PhasePoint, SectionRow, SeriesPoint};
 
@@ -74,10 +74,11 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
     over_steps(report, &mut columns);
     let length = columns.bytes.len();
     let steps: Vec<Value> = (0..report.exemplars.len()).filter_map(|at| example(report, at)).collect();
-    columns.bytes.extend(Value::from(steps).to_string().into_bytes());
+    let behind = json!({ "examples": steps, "live": live_memory::calls(report) });
+    columns.bytes.extend(behind.to_string().into_bytes());
     let time = report.summary.step_time.as_ref();
     let header = json!({
-        "version": 2,
+        "version": 3,
         "columns": columns.header,
         "bytes": length,
         "plots": columns.plots,
@@ -141,6 +142,16 @@ fn over_steps(report: &Report, columns: &mut Columns) {
         columns.plot("held", held.points.iter().map(|point| point.step), width, more.collect());
         for (at, (_, _, bytes)) in lines.into_iter().enumerate() {
             columns.integers(&format!("held_{at}"), bytes.into_iter().map(Some));
+        }
+    }
+    if let Some(memory) = live_memory::plotted(report) {
+        let lines = live_memory::layers(memory);
+        let more = lines.iter().map(|(name, class, _)| json!({ "name": printable(name), "color": class }));
+        let moments = live_memory::moments(memory);
+        let steps = moments.iter().filter_map(|moment| moment.step);
+        columns.plot("sampled", steps, 1, more.collect());
+        for (at, (_, _, bytes)) in lines.into_iter().enumerate() {
+            columns.counts(&format!("sampled_{at}"), bytes.into_iter().map(Some));
         }
     }
     let values = &report.detailed_metrics.values;

@@ -199,7 +199,24 @@ fn the_data_are_those_of_the_json_report() {
     summary.series[0].points[last].step = u64::MAX;
     let page = page(&summary);
     let json = json_of(&report_of(&summary));
-    let (columns, steps) = data(&page);
+    let (columns, behind) = data(&page);
+    let steps = &behind["examples"];
+    assert_eq!(whole(&columns["sampled_step"]), [Some(49), Some(99)]);
+    assert_eq!(whole(&columns["sampled_0"]), [Some(1_000_000), Some(3_000_000)]);
+    let calls = ["outside of sections", "trainer+0x20", "step/lookup", "CacheMap::insert (src/cache.rs:88)"];
+    let names = behind["live"]["names"].as_array().unwrap();
+    let told: Vec<Vec<&str>> = behind["live"]["stacks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|stack| {
+            stack.as_array().unwrap()[1..]
+                .iter()
+                .map(|at| names[at.as_u64().unwrap() as usize].as_str().unwrap())
+                .collect()
+        })
+        .collect();
+    assert_eq!(told, [&calls[2..], &calls[..2]]);
     let points = json["detailed_metrics"]["series"][0]["points"].as_array().unwrap();
     let places = [
         ("steps_count", "/count"),

@@ -1,5 +1,6 @@
 //! The figures of a report as one message of OTLP metrics: gauges with the run's id, in the order of the metric table.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -16,6 +17,8 @@ use stepscope_otlp::{
 
 /// Sections that are told: those with the largest sums.
 const SECTIONS: usize = 50;
+/// Lines of live memory that are told.
+const LINES: usize = 50;
 const NS_PER_SECOND: f64 = 1e9;
 
 /// An attribute of a point.
@@ -47,6 +50,7 @@ pub(super) fn message(report: &Report, run: &str, place: Option<&Path>, now_ns: 
     }
     gauges.phases(report);
     gauges.sections(report);
+    gauges.lines(report);
     (gauges.encoder.take(), gauges.points)
 }
 
@@ -126,6 +130,28 @@ impl Gauges<'_> {
         let points =
             phases.map(|row| (vec![(attr::PHASE, Value::Str(row.phase.as_str()))], row.exposed_share));
         self.each(&row::RUN_PHASE_SHARE, points);
+    }
+
+    /// Lines that hold what is old. Where a line is not known, its address is the file, and several stacks may have one.
+    fn lines(&mut self, report: &Report) {
+        let sampled = report.memory.as_ref().and_then(|memory| memory.sampled.as_ref());
+        let mut sums = BTreeMap::new();
+        for line in sampled.into_iter().flat_map(|memory| &memory.lines).filter(|line| line.old_bytes > 0) {
+            let file = line.file.as_deref().unwrap_or(&line.place);
+            let key = (file, line.line, line.section.as_deref(), line.function.as_deref());
+            let sum = sums.entry(key).or_insert(0_u64);
+            *sum = sum.saturating_add(line.old_bytes);
+        }
+        let mut largest: Vec<_> = sums.into_iter().collect();
+        largest.sort_by_key(|(_, bytes)| Reverse(*bytes));
+        let points = largest.into_iter().take(LINES).map(|((file, line, section, function), bytes)| {
+            let mut labels = vec![(attr::CODE_FILE_PATH, Value::Str(file))];
+            labels.extend(section.map(|path| (attr::PATH, Value::Str(path))));
+            labels.extend(line.map(|number| (attr::CODE_LINE_NUMBER, Value::Int(number.into()))));
+            labels.extend(function.map(|name| (attr::CODE_FUNCTION_NAME, Value::Str(name))));
+            (labels, bytes as f64)
+        });
+        self.each(&row::RUN_MEMORY_LINE, points);
     }
 
     fn sections(&mut self, report: &Report) {

@@ -1,0 +1,174 @@
+//! Who holds what grows: lines whose live bytes were allocated all along since the growth began, or grow from moment to moment
+//! where they lie, as a vector does. A cache that is full, a state and what is in use have as many bytes, and do neither.
+
+use serde::Serialize;
+
+use super::births::Births;
+use super::symbols::short_function;
+use crate::report::finding::rounded;
+use crate::report::names;
+use crate::summary::{LiveLine, LiveMemory};
+
+/// Part of the growth that a line has to hold.
+const LEAST_SHARE: f64 = 0.1;
+/// Growth in the second half of the time that is more than chance.
+const LEAST_GROWTH: f64 = 1.05;
+/// Part of the time after which a first moment comes too late.
+const LATEST: f64 = 0.75;
+/// How much sizes of blocks may differ that stand for each other.
+const SIZE_TOLERANCE: f64 = 0.25;
+/// Lines that are told.
+const MOST: usize = 8;
+
+/// A line that holds a part of a growth.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Culprit {
+    /// Its section; null outside of sections.
+    pub section: Option<String>,
+    /// `file:line` where that is known, else `module+0xoffset`.
+    pub place: String,
+    /// The function.
+    pub function: Option<String>,
+    /// Bytes that stay of each step.
+    pub bytes_per_step: f64,
+    /// The part of the growth that this is, 1 at most.
+    pub share: f64,
+    /// Its stack with most bytes, innermost call first: functions and their places.
+    #[serde(skip)]
+    pub(crate) stack: String,
+}
+
+/// Lines that hold what grows by so many bytes a step from that step on, those that hold most first; empty where samples do
+/// not tell.
+#[must_use]
+pub(crate) fn culprits(memory: Option<&LiveMemory>, from_step: u64, growth_per_step: f64) -> Vec<Culprit> {
+    let Some(memory) = memory else { return Vec::new() };
+    let window = window(memory, from_step);
+    let courses: Vec<Option<Course>> =
+        memory.lines.iter().map(|line| Course::of(memory, line, from_step)).collect();
+    let growing: Vec<(&LiveLine, f64)> = memory
+        .lines
+        .iter()
+        .zip(&courses)
+        .filter_map(|(line, course)| {
+            let births = Births::of(&line.ages, memory.period_bytes, memory.steps, window);
+            let grown = || course.as_ref().filter(|course| course.grows).map(|course| course.bytes_per_step);
+            Some((line, births.bytes_per_step().or_else(grown)?))
+        })
+        .collect();
+    let falling: Vec<(&LiveLine, f64)> = memory
+        .lines
+        .iter()
+        .zip(&courses)
+        .filter_map(|(line, course)| Some((line, -course.as_ref()?.bytes_per_step)))
+        .filter(|(_, fall)| *fall > 0.0)
+        .collect();
+    let mut found: Vec<(&LiveLine, f64, f64)> = growing
+        .iter()
+        .map(|&(line, rate)| (line, rate - replaced(line, &growing, &falling)))
+        .map(|(line, rate)| (line, rate, (rate / growth_per_step).min(1.0)))
+        .filter(|(.., share)| *share >= LEAST_SHARE)
+        .collect();
+    // Lines are in a fixed order, and this sort is stable.
+    found.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let told = found.into_iter().take(MOST).map(|(line, bytes_per_step, share)| Culprit {
+        section: line.section.clone(),
+        place: line.place.clone(),
+        function: line.function.as_deref().map(short_function),
+        bytes_per_step: rounded(bytes_per_step, 3),
+        share: rounded(share, 6),
+        stack: stack(memory, line),
+    });
+    told.collect()
+}
+
+impl Culprit {
+    /// Where it is, in words: ``in `train/forward`, allocated at src/cache.rs:88 (CacheMap::insert)``.
+    pub(crate) fn words(&self) -> String {
+        let section = self.section.as_deref().map_or_else(
+            || "outside of sections".to_owned(),
+            |section| format!("in `{}`", names::path(section)),
+        );
+        let function = self.function.as_deref().map_or_else(String::new, |function| format!(" ({function})"));
+        format!("{section}, allocated at {}{function}", self.place)
+    }
+}
+
+/// The stack of a line with most bytes, in words.
+fn stack(memory: &LiveMemory, line: &LiveLine) -> String {
+    let bytes = |stack: usize| {
+        let own = memory.rows.iter().filter(|row| row.stack == Some(stack) && row.section == line.section);
+        own.fold(0u64, |sum, row| sum.saturating_add(row.bytes))
+    };
+    // Of equals the first.
+    let most = line.stacks.iter().rev().copied().max_by_key(|&stack| bytes(stack));
+    let mut calls = most.map(|stack| memory.calls(stack)).unwrap_or_default();
+    calls.reverse();
+    calls.join(" < ")
+}
+
+/// What of the growth of a line takes the place of what other lines lose, bytes a step: a buffer that is filled in one place
+/// and renewed in another, in one file and, where there is any such, in blocks of one size.
+fn replaced(line: &LiveLine, growing: &[(&LiveLine, f64)], falling: &[(&LiveLine, f64)]) -> f64 {
+    let is_near = |one: &LiveLine, other: &LiveLine| one.file.is_some() && one.file == other.file;
+    let size = |line: &LiveLine| line.bytes as f64 / line.blocks.max(1) as f64;
+    let is_alike =
+        |one: &LiveLine, other: &LiveLine| (size(one) / size(other).max(1.0) - 1.0).abs() <= SIZE_TOLERANCE;
+    let share = |&(lost, fall): &(&LiveLine, f64)| {
+        let near = growing.iter().filter(|(other, _)| is_near(other, lost));
+        let any_alike = near.clone().any(|(other, _)| is_alike(other, lost));
+        let takes = |other: &LiveLine| is_near(other, lost) && (!any_alike || is_alike(other, lost));
+        let all: f64 = near.filter(|(other, _)| takes(other)).map(|(_, rate)| rate).sum();
+        let own = growing.iter().find(|(other, _)| std::ptr::eq(*other, line) && takes(other));
+        own.map_or(0.0, |(_, rate)| fall.min(all) * rate / all.max(1.0))
+    };
+    falling.iter().map(share).sum()
+}
+
+/// How a line went on from moment to moment.
+struct Course {
+    /// From the first moment to the last.
+    bytes_per_step: f64,
+    /// Whether it grew in the second half of the time as well: room is doubled at a time, which is at least once in that half.
+    grows: bool,
+}
+
+impl Course {
+    /// Since that step; absent where there are no moments late and early enough.
+    fn of(memory: &LiveMemory, line: &LiveLine, from_step: u64) -> Option<Self> {
+        let last_step = memory.step?;
+        let bytes_at = |at: usize| {
+            let own = line
+                .stacks
+                .iter()
+                .filter_map(|&stack| memory.courses.get(&(line.section.clone(), stack))?.get(at).copied());
+            own.fold(0, u64::saturating_add)
+        };
+        let moments = memory.moments.iter().enumerate();
+        let points: Vec<(u64, u64)> = moments
+            .filter_map(|(at, moment)| Some((moment.step?, at)))
+            .filter(|(step, _)| (from_step..=last_step).contains(step))
+            .map(|(step, at)| (step, bytes_at(at)))
+            .collect();
+        let (&(first_step, first), &(end_step, end)) = points.first().zip(points.last())?;
+        let steps = end_step.checked_sub(first_step).filter(|&steps| steps > 0)?;
+        let until =
+            |part: f64| from_step.saturating_add((last_step.saturating_sub(from_step) as f64 * part) as u64);
+        let half = points.iter().filter(|(step, _)| *step <= until(0.5)).map(|(_, bytes)| *bytes).max();
+        // Where the first moment is later, it says as much as long as it is not one of the last.
+        let before = half.or_else(|| (first_step <= until(LATEST)).then_some(first))?;
+        Some(Self {
+            bytes_per_step: (end as f64 - first as f64) / steps as f64,
+            grows: end as f64 > before as f64 * LEAST_GROWTH,
+        })
+    }
+}
+
+/// Steps since that one as the process counts them, of all modes.
+fn window(memory: &LiveMemory, from_step: u64) -> u64 {
+    let Some((first, last)) = memory.first_step.zip(memory.step) else { return memory.steady_steps };
+    let number = |from: u64| u128::from(last.saturating_sub(from).saturating_add(1));
+    let since = number(from_step.max(first)) * u128::from(memory.steps) / number(first);
+    u64::try_from(since).unwrap_or(memory.steps).min(memory.steps)
+}

@@ -1,0 +1,139 @@
+//! Rows by section and line: which line of a stack is the program's own, and how that is said.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::births::Births;
+use super::symbols::{Origin, is_allocator, is_unknown, origin, short_function};
+use crate::summary::{LiveAge, LiveFrame, LiveLine, LiveMemory, SourceLine};
+
+/// Steps from which on what is live is old.
+const OLD_STEPS: u64 = 2;
+
+/// The lines of a memory, largest old bytes first.
+pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
+    // By section and place; where only an address is known, by stack as well: the innermost one can be of any allocation.
+    let mut lines: BTreeMap<(Option<&str>, String, Option<usize>), LiveLine> = BTreeMap::new();
+    for row in &memory.rows {
+        let (place, source) = row.stack.map_or_else(unknown, |stack| place(memory, stack));
+        let stack = if source.file.is_none() { row.stack } else { None };
+        let SourceLine { function, file, line: number } = source;
+        let line = lines.entry((row.section.as_deref(), place, stack)).or_default();
+        (line.file, line.line) = (file, number);
+        // Of one function names can be whole and short.
+        let length = |name: &Option<String>| name.as_ref().map_or(0, String::len);
+        if length(&function) > length(&line.function) {
+            line.function = function;
+        }
+        line.bytes = line.bytes.saturating_add(row.bytes);
+        line.blocks = line.blocks.saturating_add(row.blocks);
+        if row.age_steps >= OLD_STEPS {
+            line.old_bytes = line.old_bytes.saturating_add(row.bytes);
+        }
+        match line.ages.iter_mut().find(|age| age.age_steps == row.age_steps) {
+            Some(age) => {
+                age.bytes = age.bytes.saturating_add(row.bytes);
+                age.blocks = age.blocks.saturating_add(row.blocks);
+            }
+            None => {
+                line.ages.push(LiveAge { age_steps: row.age_steps, bytes: row.bytes, blocks: row.blocks });
+            }
+        }
+        line.stacks.extend(row.stack.filter(|stack| !line.stacks.contains(stack)));
+    }
+    let mut lines: Vec<LiveLine> = lines
+        .into_iter()
+        .map(|((section, place, _), mut line)| {
+            line.ages.sort_by_key(|age| age.age_steps);
+            line.stacks.sort_unstable();
+            let births = Births::of(&line.ages, memory.period_bytes, memory.steps, memory.steady_steps);
+            LiveLine {
+                section: section.map(str::to_owned),
+                place,
+                births: births.kind(),
+                bytes_per_step: births.bytes_per_step(),
+                ..line
+            }
+        })
+        .collect();
+    lines.sort_by(|a, b| {
+        let key = |line: &LiveLine| (Reverse(line.old_bytes), Reverse(line.bytes));
+        key(a).cmp(&key(b)).then_with(|| (&a.section, &a.place).cmp(&(&b.section, &b.place)))
+    });
+    lines
+}
+
+fn unknown() -> (String, SourceLine) {
+    ("unknown".into(), SourceLine::default())
+}
+
+/// The line of a stack: the innermost one of the program's own, else of a library, else the innermost address.
+fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
+    let all: Vec<&LiveFrame> =
+        memory.stacks.get(stack).into_iter().flatten().filter_map(|&at| memory.frames.get(at)).collect();
+    // What the allocator calls is not the program's, whatever it is called.
+    let inside = all.iter().rposition(|frame| frame.lines.iter().any(is_allocator)).map_or(0, |at| at + 1);
+    let module = |frame: &LiveFrame| frame.module.and_then(|at| memory.modules.get(at));
+    // Beyond calls of which nothing is known a line would be that of somebody who called them.
+    let is_told = |frame: &&LiveFrame| !module(frame).is_some_and(is_unknown);
+    let frames = || all.iter().skip(inside).copied().take_while(is_told);
+    let lines = || frames().flat_map(|frame| frame.lines.iter().map(move |line| (frame, line)));
+    let first = |wanted: Origin| lines().find(|(frame, line)| origin(line, module(frame)) == wanted);
+    match first(Origin::Own).or_else(|| first(Origin::Library)) {
+        Some((frame, line)) => (written(memory, frame, line), line.clone()),
+        None => all.get(inside).map_or_else(unknown, |frame| {
+            let line = frame.lines.last().cloned().unwrap_or_default();
+            (address(memory, frame), SourceLine { file: None, line: None, ..line })
+        }),
+    }
+}
+
+/// A call in words: its function and its place.
+pub(super) fn call(memory: &LiveMemory, frame: &LiveFrame, line: &SourceLine) -> String {
+    let place = written(memory, frame, line);
+    match line.function.as_deref().map(short_function) {
+        Some(function) => format!("{function} ({place})"),
+        None => place,
+    }
+}
+
+impl LiveMemory {
+    /// The calls of a stack in words, outermost first, down to the first that only allocates for its caller.
+    pub(crate) fn calls(&self, stack: usize) -> Vec<String> {
+        let frames: Vec<&LiveFrame> =
+            self.stacks.get(stack).into_iter().flatten().filter_map(|&at| self.frames.get(at)).collect();
+        // What starts the program has no lines: addresses are told only where they are all there is.
+        let has_lines = frames.iter().any(|frame| !frame.lines.is_empty());
+        let mut calls = Vec::new();
+        for frame in frames.into_iter().rev() {
+            let module = frame.module.and_then(|at| self.modules.get(at));
+            if frame.lines.is_empty() && !has_lines {
+                calls.push(address(self, frame));
+            }
+            for line in frame.lines.iter().rev() {
+                if is_allocator(line) {
+                    return calls;
+                }
+                // Of the standard library only what holds memory is told: not what starts threads and calls closures.
+                if origin(line, module) != Origin::Runtime {
+                    calls.push(call(self, frame, line));
+                }
+            }
+        }
+        calls
+    }
+}
+
+fn written(memory: &LiveMemory, frame: &LiveFrame, line: &SourceLine) -> String {
+    let Some(file) = line.file.as_deref() else { return address(memory, frame) };
+    // What cargo fetched lies below the name of a registry.
+    let below = file.split_once("/registry/src/").and_then(|(_, below)| Some(below.split_once('/')?.1));
+    let file = below.unwrap_or(file);
+    line.line.map_or_else(|| file.to_owned(), |number| format!("{file}:{number}"))
+}
+
+/// `module+0xoffset`.
+pub(super) fn address(memory: &LiveMemory, frame: &LiveFrame) -> String {
+    let module = frame.module.and_then(|at| memory.modules.get(at));
+    format!("{}+{:#x}", module.map_or("?", |module| module.name.as_str()), frame.offset)
+}

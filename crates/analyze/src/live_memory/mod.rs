@@ -1,0 +1,203 @@
+//! Live memory by sample: what was live, in which section and by which stack it was allocated, and how many steps ago. Whether
+//! memory leaks is the business of `memory`; who holds what leaks is asked here ([`culprits`]).
+
+mod births;
+pub(crate) mod culprits;
+pub(crate) mod finish;
+mod lines;
+pub mod pprof;
+pub(crate) mod summary;
+mod symbols;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stepscope_core::identity::hash_parts;
+use stepscope_model::{LiveDropped, LivePoint};
+
+use crate::accumulate::{Merge, accumulate, keep_smallest};
+pub use culprits::Culprit;
+pub(crate) use culprits::culprits;
+pub use symbols::Resolved;
+pub(crate) use symbols::short_function;
+
+/// Moments that are kept of a process, evenly over the time; the last one always.
+const MOMENTS: usize = 48;
+/// Rows of a moment, of which a process writes 257.
+const ROWS: usize = 1_024;
+/// Paths and stacks of all moments of a process, and its modules.
+const NAMES: usize = 16_384;
+
+/// What samples say of one process.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct LiveSamples {
+    /// Of the moments in a stretch of 2 to the power of this nanoseconds the last one is kept.
+    shift: u32,
+    pub(crate) moments: BTreeMap<u64, Moment>,
+    /// Texts by their hashes.
+    pub(crate) paths: BTreeMap<u64, Text>,
+    /// Frames by the numbers of stacks.
+    pub(crate) stacks: BTreeMap<u64, Text>,
+    /// By name: build id and place.
+    pub(crate) modules: BTreeMap<Box<str>, File>,
+    pub(crate) dropped: Dropped,
+}
+
+/// What was live at one moment.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Moment {
+    pub(crate) period_bytes: u64,
+    pub(crate) rows: BTreeMap<Key, Amounts>,
+}
+
+accumulate!(Moment { max: period_bytes; merge: rows; });
+
+/// What tells a row from others; no stack and no age of the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Key {
+    /// Hash of the path.
+    pub(crate) path: u64,
+    pub(crate) stack: Option<u64>,
+    pub(crate) age_steps: Option<u64>,
+}
+
+/// Figures of a row; the same point twice is one.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Amounts {
+    pub(crate) bytes: u64,
+    pub(crate) blocks: u64,
+}
+
+accumulate!(Amounts { max: bytes, blocks; });
+
+/// What found no room.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Dropped {
+    pub(crate) samples: u64,
+    pub(crate) stacks: u64,
+    pub(crate) truncated: u64,
+}
+
+accumulate!(Dropped { max: samples, stacks, truncated; });
+
+/// A text. Of two the larger one stays: names of modules that were not known yet are `?`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Text(pub(crate) Box<str>);
+
+impl Merge for Text {
+    fn absorb(&mut self, other: &Self) {
+        if other.0 > self.0 {
+            self.clone_from(other);
+        }
+    }
+}
+
+/// A file that code was loaded from; of two of one name the larger one stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct File {
+    pub(crate) path: Box<str>,
+    pub(crate) build_id: Box<str>,
+}
+
+impl Merge for File {
+    fn absorb(&mut self, other: &Self) {
+        if other > self {
+            self.clone_from(other);
+        }
+    }
+}
+
+impl LiveSamples {
+    /// Adds a point of that time.
+    pub(crate) fn add(&mut self, time_ns: u64, point: &LivePoint) {
+        let (row, amounts) = match point {
+            LivePoint::Bytes(row) => (row, Amounts { bytes: row.amount, blocks: 0 }),
+            LivePoint::Blocks(row) => (row, Amounts { bytes: 0, blocks: row.amount }),
+            LivePoint::PeriodBytes(bytes) => {
+                return self.at(time_ns, |moment| moment.period_bytes = moment.period_bytes.max(*bytes));
+            }
+            LivePoint::Dropped(what, count) => {
+                let slot = match what {
+                    LiveDropped::Samples => &mut self.dropped.samples,
+                    LiveDropped::Stacks => &mut self.dropped.stacks,
+                    LiveDropped::Truncated => &mut self.dropped.truncated,
+                };
+                *slot = (*slot).max(*count);
+                return;
+            }
+            LivePoint::Stack { id, frames } => {
+                self.stacks.entry(*id).or_default().absorb(&Text(frames.as_str().into()));
+                keep_smallest(&mut self.stacks, NAMES);
+                return;
+            }
+            LivePoint::Module(module) => {
+                let file =
+                    File { path: module.path.as_str().into(), build_id: module.build_id.as_str().into() };
+                self.modules.entry(module.name.as_str().into()).or_default().absorb(&file);
+                keep_smallest(&mut self.modules, NAMES);
+                return;
+            }
+        };
+        let path = hash_parts(&[row.path.as_bytes()]);
+        if !self.paths.contains_key(&path) {
+            self.paths.insert(path, Text(row.path.as_str().into()));
+            keep_smallest(&mut self.paths, NAMES);
+        }
+        let key = Key { path, stack: row.stack, age_steps: row.age_steps };
+        self.at(time_ns, |moment| {
+            moment.rows.entry(key).or_default().absorb(&amounts);
+            keep_smallest(&mut moment.rows, ROWS);
+        });
+    }
+
+    /// Changes a moment, if it is one that stays.
+    fn at(&mut self, time_ns: u64, change: impl FnOnce(&mut Moment)) {
+        if let Some(moment) = self.moments.get_mut(&time_ns) {
+            return change(moment);
+        }
+        let mut moment = Moment::default();
+        change(&mut moment);
+        self.moments.insert(time_ns, moment);
+        self.thin_out(self.shift);
+    }
+
+    /// Keeps the last moment of each stretch, of stretches so long that there are few enough. Which ones stay depends on
+    /// all the times that were seen and not on their order.
+    fn thin_out(&mut self, shift: u32) {
+        self.shift = self.shift.max(shift.min(u64::BITS - 1));
+        loop {
+            let shift = self.shift;
+            let times: Vec<u64> = self.moments.keys().copied().collect();
+            for pair in times.windows(2) {
+                if let [one, next] = pair
+                    && one >> shift == next >> shift
+                {
+                    self.moments.remove(one);
+                }
+            }
+            if self.moments.len() <= MOMENTS || self.shift >= u64::BITS - 1 {
+                return;
+            }
+            self.shift += 1;
+        }
+    }
+}
+
+impl Merge for LiveSamples {
+    fn absorb(&mut self, other: &Self) {
+        self.moments.absorb(&other.moments);
+        self.moments.values_mut().for_each(|moment| {
+            keep_smallest(&mut moment.rows, ROWS);
+        });
+        self.thin_out(other.shift);
+        self.paths.absorb(&other.paths);
+        keep_smallest(&mut self.paths, NAMES);
+        self.stacks.absorb(&other.stacks);
+        keep_smallest(&mut self.stacks, NAMES);
+        self.modules.absorb(&other.modules);
+        keep_smallest(&mut self.modules, NAMES);
+        self.dropped.absorb(&other.dropped);
+    }
+}

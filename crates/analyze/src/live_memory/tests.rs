@@ -1,0 +1,255 @@
+//! Samples of a planned run: a leak, a cache as large that is full, and what is in use, from points to lines and culprits.
+
+use std::sync::Arc;
+
+use stepscope_core::SectionKind;
+use stepscope_model::{Figure, LivePoint, LiveRow, MetricPoint, Module, Resource, Span, Trace};
+
+use super::{Culprit, LiveSamples, Resolved, culprits, pprof};
+use crate::accumulate::Merge;
+use crate::summary::{LiveBirths, LiveMemory, SourceLine, SymbolState};
+use crate::{Config, Partial};
+
+const S: u64 = 1_000_000_000;
+const STEPS: u64 = 400;
+const MIB: u64 = 1 << 20;
+
+fn process() -> Arc<Resource> {
+    Arc::new(Resource { run_id: "run".into(), rank: Some(0), ..Resource::default() })
+}
+
+/// A step a second.
+fn step(number: u64, resource: &Arc<Resource>) -> Trace {
+    let mut id = [0; 16];
+    id[8..].copy_from_slice(&number.to_be_bytes());
+    let mut trace = Trace::new(id, Arc::clone(resource));
+    let name = trace.push_text("step");
+    let mut span = Span::default();
+    (span.id, span.name, span.kind) = (1, name, SectionKind::Step);
+    (span.start_ns, span.end_ns) = (number * S + S, number * S + S + S / 2);
+    span.set_figure(Figure::Step, number as i64);
+    trace.spans.push(span);
+    trace
+}
+
+const LEAK: u64 = 1;
+const CACHE: u64 = 2;
+const GROWING: u64 = 3;
+const IN_USE: u64 = 4;
+
+/// What is live after so many steps: bytes by section, stack and age.
+fn live(begun: u64) -> Vec<(&'static str, u64, u64, u64)> {
+    let mut rows = Vec::new();
+    let class = |age: u64| if age == 0 { 0 } else { 1 << age.ilog2() };
+    let mut add = |path, stack, age: u64, bytes| match rows
+        .iter_mut()
+        .find(|row: &&mut (&str, u64, u64, u64)| (row.0, row.1, row.2) == (path, stack, class(age)))
+    {
+        Some(row) => row.3 += bytes,
+        None => rows.push((path, stack, class(age), bytes)),
+    };
+    for step in 0..begun {
+        let age = begun - 1 - step;
+        add("step/lookup", LEAK, age, 64 << 10);
+        if step < 25 {
+            add("step/warm_up", CACHE, age, MIB);
+        }
+    }
+    // A vector that doubles its room where it lies.
+    add("step/report", GROWING, begun - 1, (begun.next_power_of_two() << 10) * 32);
+    add("step/forward", IN_USE, 0, 20 * MIB);
+    rows
+}
+
+/// Points of a moment after so many steps.
+fn points(begun: u64) -> Vec<MetricPoint> {
+    let mut points = Vec::new();
+    for (path, stack, age, bytes) in live(begun) {
+        let row = |amount| LiveRow { path: path.into(), stack: Some(stack), age_steps: Some(age), amount };
+        points.push(LivePoint::Bytes(row(bytes)));
+        points.push(LivePoint::Blocks(row(bytes / 1_024)));
+    }
+    let rest = LiveRow { path: String::new(), stack: None, age_steps: None, amount: 1_000 };
+    points.push(LivePoint::Bytes(rest));
+    points.push(LivePoint::PeriodBytes(64 << 10));
+    for stack in [LEAK, CACHE, GROWING, IN_USE] {
+        let frames = format!("trainer+0x10 trainer+{:#x} trainer+0x9000", stack * 0x100);
+        points.push(LivePoint::Stack { id: stack, frames });
+    }
+    let (name, build_id, path) = ("trainer".into(), "ab01".into(), "/bin/trainer".into());
+    points.push(LivePoint::Module(Module { name, build_id, path }));
+    points.into_iter().map(MetricPoint::Live).collect()
+}
+
+fn memory(moments: &[u64]) -> LiveMemory {
+    let resource = process();
+    let mut partial = Partial::new(Config::default());
+    (0..STEPS).for_each(|number| partial.add(&step(number, &resource)));
+    for &begun in moments {
+        points(begun).iter().for_each(|point| partial.metric(&resource, 1, begun * S + S / 4 * 3, point));
+    }
+    partial.finish(None).live_memory.unwrap()
+}
+
+/// Lines that are not those of any file, but could be.
+fn resolved() -> LiveMemory {
+    let mut memory = memory(&[100, 200, 300, STEPS]);
+    let line = |function: &str, file: &str, line: u32| SourceLine {
+        function: Some(function.into()),
+        file: Some(file.into()),
+        line: Some(line),
+    };
+    memory.resolve(|module, offsets| {
+        assert_eq!((module.name.as_str(), module.build_id.as_deref()), ("trainer", Some("ab01")));
+        let at = |&offset: &u64| match offset {
+            0x10 => vec![line("__rustc::__rust_alloc", "src/main.rs", 3)],
+            0x100 => vec![
+                line("alloc::vec::Vec<T>::with_capacity", "/rustc/1/library/alloc/src/vec/mod.rs", 9),
+                line("trainer::CacheMap::insert", "src/cache.rs", 88),
+            ],
+            0x200 => vec![line("trainer::warm_up", "src/cache.rs", 120)],
+            0x300 => vec![line("trainer::History::push", "src/history.rs", 34)],
+            0x400 => vec![line("trainer::forward", "src/model.rs", 7)],
+            _ => vec![line("trainer::main", "src/main.rs", 20)],
+        };
+        Resolved { state: SymbolState::Lines, lines: offsets.iter().map(at).collect() }
+    });
+    memory
+}
+
+#[test]
+fn lines_are_those_of_the_program_with_what_each_holds() {
+    let memory = resolved();
+    assert_eq!((memory.step, memory.steps, memory.rank), (Some(STEPS - 1), STEPS, Some(0)));
+    let told: Vec<_> =
+        memory.lines.iter().map(|line| (line.place.as_str(), line.bytes, line.births)).collect();
+    assert_eq!(
+        told,
+        [
+            ("src/cache.rs:120", 25 * MIB, LiveBirths::Early),
+            ("src/cache.rs:88", STEPS * (64 << 10), LiveBirths::Throughout),
+            ("src/history.rs:34", 16 * MIB, LiveBirths::Early),
+            ("src/model.rs:7", 20 * MIB, LiveBirths::Recent),
+        ]
+    );
+    assert_eq!(memory.bytes, told.iter().map(|line| line.1).sum::<u64>() + 1_000);
+    assert_eq!(memory.other_bytes, 1_000);
+}
+
+#[test]
+fn what_grows_is_held_by_the_leak_and_the_vector_and_not_by_the_cache() {
+    let memory = resolved();
+    let found = culprits(Some(&memory), 20, 128.0 * 1_024.0);
+    let words: Vec<String> = found.iter().map(Culprit::words).collect();
+    assert_eq!(
+        words,
+        [
+            "in `step/lookup`, allocated at src/cache.rs:88 (CacheMap::insert)",
+            "in `step/report`, allocated at src/history.rs:34 (History::push)",
+        ]
+    );
+    assert!((found[0].share - 0.5).abs() < 0.02, "{found:?}");
+    assert_eq!(found[0].stack, "CacheMap::insert (src/cache.rs:88) < trainer::main (src/main.rs:20)");
+}
+
+#[test]
+fn what_is_renewed_in_one_place_and_was_filled_in_another_does_not_grow() {
+    let mut memory = resolved();
+    // The cache loses in each moment what the leak's line gains.
+    let sizes = memory.lines[1].bytes / memory.lines[1].blocks;
+    let cache = memory.lines[0].clone();
+    assert_eq!((cache.place.as_str(), cache.bytes / cache.blocks), ("src/cache.rs:120", sizes));
+    for (course, bytes) in memory.courses.iter_mut().filter(|((section, _), _)| *section == cache.section) {
+        assert_eq!(course.1, cache.stacks[0]);
+        *bytes = (1..=4).map(|hundred| 25 * MIB + (4 - hundred) * 100 * (64 << 10)).collect();
+    }
+    let found = culprits(Some(&memory), 20, 128.0 * 1_024.0);
+    assert_eq!(found.iter().map(|one| one.place.as_str()).collect::<Vec<_>>(), ["src/history.rs:34"]);
+}
+
+#[test]
+fn without_lines_stacks_stand_for_themselves() {
+    let memory = memory(&[STEPS]);
+    assert!(memory.lines.iter().all(|line| line.place == "trainer+0x10" && line.file.is_none()));
+    assert_eq!(memory.lines.len(), 4);
+}
+
+#[test]
+fn a_moment_after_the_program_gave_its_memory_back_is_not_the_one_that_is_told() {
+    let resource = process();
+    let mut partial = Partial::new(Config::default());
+    (0..STEPS).for_each(|number| partial.add(&step(number, &resource)));
+    points(STEPS).iter().for_each(|point| partial.metric(&resource, 1, STEPS * S + 1, point));
+    let row = LiveRow { path: String::new(), stack: None, age_steps: Some(1), amount: 5 };
+    partial.metric(&resource, 1, STEPS * S + S, &MetricPoint::Live(LivePoint::Bytes(row)));
+    let memory = partial.finish(None).live_memory.unwrap();
+    assert_eq!(memory.time_ns, STEPS * S + 1);
+    assert_eq!(memory.moments.iter().map(|moment| moment.bytes).collect::<Vec<_>>(), [memory.bytes, 5]);
+}
+
+#[test]
+fn which_moments_stay_does_not_depend_on_their_order() {
+    let row =
+        |amount| LivePoint::Bytes(LiveRow { path: "a".into(), stack: None, age_steps: Some(0), amount });
+    let times: Vec<u64> = (1..=500).map(|time| time * time * 1_000).collect();
+    let bytes = |samples: &LiveSamples| postcard::to_stdvec(samples).unwrap();
+    let of = |times: &mut dyn Iterator<Item = &u64>| {
+        let mut samples = LiveSamples::default();
+        times.for_each(|&time| samples.add(time, &row(time)));
+        samples
+    };
+    let forward = of(&mut times.iter());
+    assert!(forward.moments.len() <= super::MOMENTS && forward.moments.len() > super::MOMENTS / 4);
+    assert_eq!(forward.moments.keys().last(), times.last());
+    assert_eq!(bytes(&of(&mut times.iter().rev())), bytes(&forward));
+    let mut halves = of(&mut times.iter().skip(1).step_by(2));
+    halves.absorb(&of(&mut times.iter().step_by(2)));
+    assert_eq!(bytes(&halves), bytes(&forward));
+}
+
+#[test]
+fn a_profile_holds_all_bytes() {
+    use std::io::Read;
+    let memory = resolved();
+    let mut profile = Vec::new();
+    flate2::read::GzDecoder::new(&*pprof::encode(&memory).unwrap()).read_to_end(&mut profile).unwrap();
+    // Field 2 of the profile is a sample, whose field 2 has blocks and bytes; all fields here are of length.
+    let mut bytes = 0;
+    for (field, sample) in fields(&profile) {
+        if field == 2 {
+            let (_, mut values) = fields(sample).find(|(inner, _)| *inner == 2).unwrap();
+            varint(&mut values);
+            bytes += varint(&mut values);
+        }
+    }
+    assert_eq!(bytes, memory.bytes);
+}
+
+fn varint(bytes: &mut &[u8]) -> u64 {
+    let mut value = 0;
+    for shift in (0..).step_by(7) {
+        let (byte, rest) = bytes.split_first().unwrap();
+        *bytes = rest;
+        value |= u64::from(byte & 0x7F) << shift;
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    value
+}
+
+/// Fields with a length; numbers are left out.
+fn fields(mut bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    std::iter::from_fn(move || {
+        while !bytes.is_empty() {
+            let tag = varint(&mut bytes);
+            let value = varint(&mut bytes);
+            if tag & 7 == 2 {
+                let (field, rest) = bytes.split_at(value as usize);
+                bytes = rest;
+                return Some((tag >> 3, field));
+            }
+        }
+        None
+    })
+}
