@@ -11,7 +11,13 @@ const LEAST: usize = 16;
 const CELLS: usize = 384;
 
 /// A correlation from which a series repeats.
-const REPEATS: f64 = 0.4;
+const REPEATS: f64 = 0.45;
+
+/// The same of fewer than eight periods.
+const SELDOM: f64 = 0.65;
+
+/// Ranges of what comes later, below or above which memory has not found its level.
+const UNSETTLED: f64 = 0.75;
 
 /// Part of a window's values below its level.
 const FLOOR: f64 = 0.2;
@@ -21,10 +27,8 @@ const FLOOR: f64 = 0.2;
 pub(super) struct Levels {
     pub(super) steps: Vec<f64>,
     pub(super) bytes: Vec<f64>,
-    /// How many of them stand on points of their own.
-    pub(super) apart: f64,
-    /// Typical distance of single points from their level, bytes.
-    pub(super) noise: f64,
+    /// The smallest piece by which values change, bytes.
+    pub(super) quantum: f64,
 }
 
 /// The levels of points in the order of their steps.
@@ -32,10 +36,9 @@ pub(super) fn levels(points: &[(u64, f64)]) -> Levels {
     let count = points.len();
     let own = count.div_ceil(MOST).max(1);
     let period = period(points).unwrap_or(0);
-    let width = own.max(period.min(count / 3)).max(1);
+    let width = own.max(period.min(count / 4)).max(1);
     let windows = if width > own { (count / width * 4).clamp(LEAST, MOST) } else { count.div_ceil(own) };
-    let mut levels = Levels { apart: (count as f64 / width as f64).max(1.0), ..Levels::default() };
-    let mut noise = Vec::new();
+    let mut levels = Levels { quantum: quantum(points), ..Levels::default() };
     for index in 0..windows {
         let from = match windows {
             0 | 1 => 0,
@@ -45,15 +48,32 @@ pub(super) fn levels(points: &[(u64, f64)]) -> Levels {
         let mut values: Vec<f64> = window.iter().map(|point| point.1).collect();
         values.sort_unstable_by(f64::total_cmp);
         let level = quantile(&values, if width < 4 { 0.5 } else { FLOOR });
-        let middle = quantile(&values, 0.5);
-        noise.push((middle - level).abs() / 0.84);
         levels.steps.push(window.iter().map(|point| point.0 as f64).sum::<f64>() / width as f64);
         levels.bytes.push(level);
     }
-    noise.sort_unstable_by(f64::total_cmp);
-    levels.noise = quantile(&noise, 0.5);
     without_strays(&mut levels.bytes);
     levels
+}
+
+/// The smallest piece by which neighbours differ: pages of the kernel, or all of a leak.
+fn quantum(points: &[(u64, f64)]) -> f64 {
+    let pieces = points.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs()).filter(|piece| *piece > 0.0);
+    pieces.min_by(f64::total_cmp).unwrap_or(0.0)
+}
+
+impl Levels {
+    /// Without what memory does first, where that lies far outside of all that comes later.
+    pub(super) fn settled(mut self) -> Self {
+        let count = self.bytes.len();
+        let later = self.bytes.get(count * 2 / 5..).unwrap_or_default();
+        let (low, high) = later.iter().fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
+        let reach = UNSETTLED * (high - low);
+        let is_first = |value: &&f64| **value < low - reach || **value > high + reach;
+        let first = self.bytes.iter().take(count * 3 / 10).take_while(is_first).count();
+        self.bytes.drain(..first);
+        self.steps.drain(..first);
+        self
+    }
 }
 
 /// Replaces levels that stand alone by what is around them.
@@ -111,16 +131,18 @@ fn beat(cells: &[f64]) -> Option<usize> {
         let products: f64 = rough.iter().zip(rough.iter().skip(lag)).map(|(a, b)| a * b).sum();
         products / square * count as f64 / (count - lag) as f64
     };
-    let correlations: Vec<f64> = (0..=reach).map(at).collect();
+    let correlations: Vec<f64> = (0..=2 * reach).map(at).collect();
     let low = correlations.iter().position(|&value| value < 0.1)?;
     let (lag, best) = correlations
         .iter()
         .enumerate()
+        .take(reach + 1)
         .skip(low)
         .max_by(|a, b| a.1.total_cmp(b.1))
         .map(|(lag, value)| (lag, *value))?;
     let again = correlations.get(2 * lag).is_none_or(|&value| value > REPEATS / 2.0);
-    (best >= REPEATS && lag >= 2 && again).then_some(lag)
+    let enough = if lag * 8 > count { SELDOM } else { REPEATS };
+    (best >= enough && lag >= 2 && again).then_some(lag)
 }
 
 /// What is left of values when a running median of a third is taken away.

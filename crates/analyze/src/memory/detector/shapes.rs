@@ -43,7 +43,7 @@ const SLOWER: f64 = 0.4;
 const LATEST: f64 = 0.93;
 
 /// Share of the run in which memory may find its level first.
-const WARM: f64 = 0.4;
+const WARM: f64 = 0.2;
 
 /// All shapes fitted to bytes at times that ascend from 0 to 1.
 pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
@@ -110,9 +110,9 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
         let log = |time: f64| (1.0 + 3.0 * time / scale).ln();
         let (fit, weights) = of(Kind::Slows, 3.0, 0.0, &[&one, &log]);
         best.offer(8, fit, weights[1] > 0.0);
-        if scale < WARM / 2.0 {
+        if scale < WARM {
             let (mut fit, weights) = of(Kind::Rises, 4.0, 0.0, &[&one, &line, &bent]);
-            fit.since = (3.0 * scale).min(WARM);
+            fit.since = (3.0 * scale).min(2.0 * WARM);
             best.offer(9, fit, weights[1] > 0.0);
         }
     }
@@ -150,7 +150,7 @@ fn steps(bytes: &[f64]) -> Vec<Fit> {
     let mut rows: Vec<Vec<(f64, usize)>> =
         vec![(0..=count).map(|to| if to == 0 { (0.0, 0) } else { (cost(0, to), 0) }).collect()];
     let mut found = Vec::new();
-    for parts in 1..=MOST_STEPS.min(count.saturating_sub(1) / 2) {
+    for parts in 1..=MOST_STEPS.min(count / 6) {
         let before = &rows[parts - 1];
         let row: Vec<(f64, usize)> = (0..=count)
             .map(|to| {

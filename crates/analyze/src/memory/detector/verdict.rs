@@ -88,7 +88,7 @@ const LEAST_POINTS: usize = 6;
 const CHANCE: f64 = 0.01;
 
 /// By how much the criterion of what rises must be better than that of what ends.
-const MARGIN: f64 = 0.0;
+const MARGIN: f64 = -1.0;
 
 /// Part of its range below which differences between levels mean nothing.
 const FINE: f64 = 0.004;
@@ -97,7 +97,10 @@ const FINE: f64 = 0.004;
 const WALK: f64 = 14.0;
 
 /// Rise, in times of what levels scatter.
-const RISE: f64 = 3.0;
+const RISE: f64 = 6.0;
+
+/// Pieces in which memory grows, at least.
+const LEAST_PIECES: f64 = 6.0;
 
 /// Deviations from the nearest shape beyond which levels count as that.
 const STRAY: f64 = 4.0;
@@ -124,6 +127,8 @@ fn attempt_of(points: &[(u64, f64)], floor_bytes: f64) -> Judgment {
         let more = 2 * LEAST_POINTS - points.len().min(LEAST_POINTS);
         return Judgment { more_steps: Some(more as u64), ..known };
     }
+    let levels = levels.settled();
+    let (Some(&begin), Some(&end)) = (levels.steps.first(), levels.steps.last()) else { return known };
     let times: Vec<f64> = levels.steps.iter().map(|step| (step - begin) / (end - begin)).collect();
     Case { levels: &levels, times, length: end - begin, begin, floor_bytes }.judge(known)
 }
@@ -141,7 +146,8 @@ impl Case<'_> {
     fn judge(&self, known: Judgment) -> Judgment {
         let raw = &self.levels.bytes;
         let range = raw.iter().copied().fold(f64::MIN, f64::max) - raw.iter().copied().fold(f64::MAX, f64::min);
-        let floor = (FINE * range).powi(2).max((self.floor_bytes / 64.0).powi(2));
+        let quantum = self.levels.quantum;
+        let floor = (FINE * range).powi(2).max((self.floor_bytes / 64.0).powi(2)) + quantum * quantum / 12.0;
         let near = |fits: &[Fit]| fits.iter().min_by(|a, b| {
             a.criterion(raw.len() as f64, floor).total_cmp(&b.criterion(raw.len() as f64, floor))
         }).cloned();
@@ -167,8 +173,8 @@ impl Case<'_> {
         let rise = self.slope(rises.since, rises.jump, &bytes, floor);
         let scatter = (rises.left / count).sqrt();
         let growth = rise.rate * (1.0 - rises.since);
-        let is_clear = rise.rate > 0.0 && (rise.chance() <= CHANCE || growth >= WALK * scatter) && growth >= self.floor_bytes && growth >= RISE * scatter;
-        if std::env::var_os("LEAKDBG").is_some() { eprintln!("n {} lv {} apart {:.1} dep {:.2} lvapart {:.0} rises {:?}@{:.2} f{} {:.1} ends {:?}@{:.2} f{} {:.1} chance {:.4} growth/scatter {:.1} tail {}", known.points, count, apart, dependent, self.levels.apart, rises.kind, rises.since, rises.free, rises_at, ends.kind, ends.since, ends.free, ends_at, rise.chance(), growth/scatter, self.goes_on(&rise, rises, &bytes)); }
+        let is_clear = rise.rate > 0.0 && (rise.chance() <= CHANCE || growth >= WALK * scatter) && growth >= self.floor_bytes.max(LEAST_PIECES * self.levels.quantum) && growth >= RISE * scatter;
+        if std::env::var_os("LEAKDBG").is_some() { eprintln!("n {} lv {} apart {:.1} dep {:.2} rises {:?}@{:.2} f{} {:.1} ends {:?}@{:.2} f{} {:.1} chance {:.4} growth/scatter {:.1} tail {}", known.points, count, apart, dependent, rises.kind, rises.since, rises.free, rises_at, ends.kind, ends.since, ends.free, ends_at, rise.chance(), growth/scatter, self.goes_on(&rise, rises, &bytes)); }
         if is_clear && rises_at + MARGIN <= ends_at && self.goes_on(&rise, rises, &bytes) {
             return self.rated(Judgment { verdict: Verdict::Leak, ..known }, &rise, rises.since);
         }
