@@ -78,7 +78,6 @@ fn of_family(family: &Family, seeds: u64, judging: bool, rss: bool, all: &mut [&
             Memory { live: &case.points, ..Memory::default() }
         };
         let verdict = detector::judge(&memory).verdict;
-        if std::env::var("LEAKDBG").is_ok() { eprintln!("   {} seed {} -> {:?}", family.name, seed+1, verdict); }
         said[verdict as usize] += 1;
         all[0].add(case.leaks, verdict == Verdict::Leak);
         let peer = mann_kendall::rises(&case.points);

@@ -17,7 +17,13 @@ const REPEATS: f64 = 0.45;
 const SELDOM: f64 = 0.65;
 
 /// Ranges of what comes later, below or above which memory has not found its level.
-const UNSETTLED: f64 = 0.75;
+const UNSETTLED: f64 = 0.85;
+
+/// How much deeper than usual moves a saw-tooth falls.
+const DEEP: f64 = 5.0;
+
+/// Part of its swing that a series lies below its top on average, if it comes back to itself.
+const COMES_BACK: f64 = 0.5;
 
 /// Part of a window's values below its level.
 const FLOOR: f64 = 0.2;
@@ -114,7 +120,22 @@ fn period(points: &[(u64, f64)]) -> Option<usize> {
     let size = count.div_ceil(CELLS).max(1);
     let cells: Vec<f64> =
         points.chunks(size).map(|cell| cell.iter().map(|point| point.1).sum::<f64>() / cell.len() as f64).collect();
+    if !comes_back(&cells) {
+        return None;
+    }
     beat(&cells).or_else(|| teeth(&cells)).map(|cells| (cells * size).max(2))
+}
+
+/// Whether values lie below what they had reached, by much of what they go up and down: stairs never do.
+fn comes_back(cells: &[f64]) -> bool {
+    let count = cells.len() as f64;
+    let swing = (detrended(cells).iter().map(|value| value * value).sum::<f64>() / count).sqrt();
+    let mut top = f64::MIN;
+    let below = cells.iter().map(|&value| {
+        top = top.max(value);
+        top - value
+    });
+    below.sum::<f64>() >= COMES_BACK * swing * count
 }
 
 /// The lag of the first high peak of the autocorrelation of what a running mean leaves.
@@ -133,13 +154,10 @@ fn beat(cells: &[f64]) -> Option<usize> {
     };
     let correlations: Vec<f64> = (0..=2 * reach).map(at).collect();
     let low = correlations.iter().position(|&value| value < 0.1)?;
-    let (lag, best) = correlations
-        .iter()
-        .enumerate()
-        .take(reach + 1)
-        .skip(low)
-        .max_by(|a, b| a.1.total_cmp(b.1))
-        .map(|(lag, value)| (lag, *value))?;
+    let heights = || correlations.iter().copied().enumerate().take(reach + 1).skip(low);
+    let highest = heights().map(|(_, value)| value).max_by(f64::total_cmp)?;
+    // Multiples of a period repeat as well.
+    let (lag, best) = heights().find(|(_, value)| *value >= 0.9 * highest)?;
     let again = correlations.get(2 * lag).is_none_or(|&value| value > REPEATS / 2.0);
     let enough = if lag * 8 > count { SELDOM } else { REPEATS };
     (best >= enough && lag >= 2 && again).then_some(lag)
@@ -165,12 +183,12 @@ fn teeth(cells: &[f64]) -> Option<usize> {
     let mut sorted = rough.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let reach = quantile(&sorted, 0.95) - quantile(&sorted, 0.05);
-    let mut falls = Vec::new();
-    let mut top = f64::MIN;
-    for (index, pair) in cells.windows(3).enumerate() {
-        let [a, _, c] = pair else { continue };
-        top = top.max(*a);
-        if a - c > 0.5 * reach && falls.last().is_none_or(|&last| index > last + 2) {
+    let mut moves: Vec<f64> = cells.windows(3).map(|near| (near[0] - near[2]).abs()).collect();
+    moves.sort_unstable_by(f64::total_cmp);
+    let deep = (0.5 * reach).max(DEEP * quantile(&moves, 0.5));
+    let mut falls: Vec<usize> = Vec::new();
+    for (index, near) in cells.windows(3).enumerate() {
+        if near[0] - near[2] > deep && falls.last().is_none_or(|&last| index > last + 2) {
             falls.push(index);
         }
     }
@@ -180,6 +198,5 @@ fn teeth(cells: &[f64]) -> Option<usize> {
     let mut waits: Vec<f64> = falls.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
     waits.sort_unstable_by(f64::total_cmp);
     let wait = quantile(&waits, 0.9);
-    // White noise falls again and again, at once.
     (wait >= 4.0).then_some(wait.ceil() as usize)
 }

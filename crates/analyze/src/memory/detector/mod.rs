@@ -35,7 +35,7 @@ pub struct Memory<'a> {
 const LIVE_FLOOR_BYTES: f64 = 65_536.0;
 
 /// The same of resident and reserved bytes, which the kernel counts in batches.
-const RSS_FLOOR_BYTES: f64 = 1_048_576.0;
+const RSS_FLOOR_BYTES: f64 = 524_288.0;
 
 /// The verdict on a process: of counted bytes where there are any, else of resident ones (then suspected).
 #[must_use]
@@ -71,3 +71,6 @@ pub fn judge(memory: &Memory<'_>) -> Judgment {
     }
     counted
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ pub(super) enum Kind {
 pub(super) struct Fit {
     pub(super) kind: Kind,
     /// Numbers that were chosen for it.
-    pub(super) free: f64,
+    free: f64,
     /// Sum of squares that it leaves.
     pub(super) left: f64,
     pub(super) at: Vec<f64>,

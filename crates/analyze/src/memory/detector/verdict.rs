@@ -88,7 +88,7 @@ const LEAST_POINTS: usize = 6;
 const CHANCE: f64 = 0.01;
 
 /// By how much the criterion of what rises must be better than that of what ends.
-const MARGIN: f64 = -1.0;
+const MARGIN: f64 = -1.5;
 
 /// Part of its range below which differences between levels mean nothing.
 const FINE: f64 = 0.004;
@@ -100,7 +100,7 @@ const WALK: f64 = 14.0;
 const RISE: f64 = 6.0;
 
 /// Pieces in which memory grows, at least.
-const LEAST_PIECES: f64 = 6.0;
+const LEAST_PIECES: f64 = 5.0;
 
 /// Deviations from the nearest shape beyond which levels count as that.
 const STRAY: f64 = 4.0;
@@ -167,14 +167,15 @@ impl Case<'_> {
         let rising = best(&|kind| kind == Kind::Rises);
         let Some((ends_at, ends)) = best(&|kind| kind != Kind::Rises) else { return known };
         let whole = self.slope(0.0, (0.0, 0.0), &bytes, floor);
-        let least_seen = super::student::quantile(CHANCE, whole.freedom) * whole.error / self.length;
+        let chance = super::student::quantile(CHANCE, whole.freedom) * whole.error;
+        let rough = (nearest.left / count + floor).sqrt();
+        let least_seen = chance.max(RISE * rough).max(self.floor_bytes) / self.length;
         let known = self.rated(Judgment { least_seen, ..known }, &whole, 0.0);
         let Some((rises_at, rises)) = rising else { return self.ended(known, ends, &whole) };
         let rise = self.slope(rises.since, rises.jump, &bytes, floor);
         let scatter = (rises.left / count).sqrt();
         let growth = rise.rate * (1.0 - rises.since);
         let is_clear = rise.rate > 0.0 && (rise.chance() <= CHANCE || growth >= WALK * scatter) && growth >= self.floor_bytes.max(LEAST_PIECES * self.levels.quantum) && growth >= RISE * scatter;
-        if std::env::var_os("LEAKDBG").is_some() { eprintln!("n {} lv {} apart {:.1} dep {:.2} rises {:?}@{:.2} f{} {:.1} ends {:?}@{:.2} f{} {:.1} chance {:.4} growth/scatter {:.1} tail {}", known.points, count, apart, dependent, rises.kind, rises.since, rises.free, rises_at, ends.kind, ends.since, ends.free, ends_at, rise.chance(), growth/scatter, self.goes_on(&rise, rises, &bytes)); }
         if is_clear && rises_at + MARGIN <= ends_at && self.goes_on(&rise, rises, &bytes) {
             return self.rated(Judgment { verdict: Verdict::Leak, ..known }, &rise, rises.since);
         }
