@@ -29,6 +29,8 @@ pub(super) struct Fit {
     pub(super) since: f64,
     /// A jump that is no part of its rise, and where.
     pub(super) jump: (f64, f64),
+    /// What is there for a while: from, to and how much.
+    pub(super) bump: (f64, f64, f64),
     /// Where it comes to, if it ends.
     pub(super) plateau: Option<f64>,
 }
@@ -41,6 +43,12 @@ const SLOWER: f64 = 0.4;
 
 /// Share of the run after which no end of a rise is told.
 const LATEST: f64 = 0.93;
+
+/// Part of a rise that is given back at once, from which it is no rise.
+const GIVEN_BACK: f64 = 0.5;
+
+/// Share of the run for which more can be there for a while.
+const BUMP: f64 = 0.25;
 
 /// Share of the run in which memory may find its level first.
 const WARM: f64 = 0.2;
@@ -55,7 +63,7 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
             .map(|index| columns.iter().zip(&weights).map(|(column, weight)| column[index] * weight).sum())
             .collect();
         let left = at.iter().zip(bytes).map(|(a, b)| (a - b) * (a - b)).sum();
-        (Fit { kind, free, left, at, since, jump: (0.0, 0.0), plateau: None }, weights)
+        (Fit { kind, free, left, at, since, jump: (0.0, 0.0), bump: (0.0, 0.0, 0.0), plateau: None }, weights)
     };
     let one = |_: f64| 1.0;
     let line = |time: f64| time;
@@ -75,7 +83,15 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
         let (mut fit, weights) =
             of(Kind::Rises, 4.0, 0.0, &[&one, &line, &|time| f64::from(u8::from(time > place))]);
         fit.jump = (place, weights[2]);
-        best.offer(0, fit, weights[1] > 0.0);
+        // What gives back half of what it grew has not kept it.
+        best.offer(0, fit, weights[1] > 0.0 && -weights[2] < GIVEN_BACK * weights[1]);
+        let (fit, weights) = of(
+            Kind::Rises,
+            4.0,
+            place,
+            &[&one, &|time| f64::from(u8::from(time > place)), &|time| (time - place).max(0.0)],
+        );
+        best.offer(11, fit, weights[2] > 0.0 && place < LATEST - 0.1);
         let (fit, weights) = of(Kind::Rises, 3.0, place, &[&one, &|time| (time - place).max(0.0)]);
         best.offer(1, fit, weights[1] > 0.0);
         let (mut fit, weights) = of(Kind::Stops, 3.0, 0.0, &[&one, &|time| time.min(place)]);
@@ -94,6 +110,12 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
             fit.kind = Kind::Slows;
             best.offer(5, fit, before > 0.0);
         }
+        for end in times.iter().copied().filter(|&end| end > place && end < (place + BUMP).min(LATEST)) {
+            let inside = |time: f64| f64::from(u8::from(time > place && time <= end));
+            let (mut fit, weights) = of(Kind::Rises, 5.0, 0.0, &[&one, &line, &inside]);
+            fit.bump = (place, end, weights[2]);
+            best.offer(12, fit, weights[1] > 0.0);
+        }
         for end in times.iter().copied().filter(|&end| end > place + 0.1 && end < ends_before).step_by(2) {
             let (mut fit, weights) = of(Kind::Stops, 4.0, end, &[&one, &|time| time.clamp(place, end)]);
             fit.plateau = fit.at.last().copied();
@@ -110,6 +132,11 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
         let log = |time: f64| (1.0 + 3.0 * time / scale).ln();
         let (fit, weights) = of(Kind::Slows, 3.0, 0.0, &[&one, &log]);
         best.offer(8, fit, weights[1] > 0.0);
+        for late in [0.0, 0.03, 0.1] {
+            let power = 0.2 + 0.05 * f64::from(power + 10);
+            let (fit, weights) = of(Kind::Slows, 3.0, 0.0, &[&one, &|time| (time + late).powf(power)]);
+            best.offer(13, fit, weights[1] > 0.0);
+        }
         if scale < WARM {
             let (mut fit, weights) = of(Kind::Rises, 4.0, 0.0, &[&one, &line, &bent]);
             fit.since = (3.0 * scale).min(2.0 * WARM);
@@ -123,7 +150,7 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
 
 /// The best fit of each form.
 #[derive(Default)]
-struct Best([Option<Fit>; 11]);
+struct Best([Option<Fit>; 14]);
 
 impl Best {
     fn offer(&mut self, form: usize, fit: Fit, is_sound: bool) {
@@ -171,7 +198,7 @@ fn steps(bytes: &[f64]) -> Vec<Fit> {
         }
         let left = rows[parts][count].0;
         let free = 1.0 + 2.0 * parts as f64;
-        found.push(Fit { kind: Kind::Steps, free, left, at, since: 0.0, jump: (0.0, 0.0), plateau: None });
+        found.push(Fit { kind: Kind::Steps, free, left, at, since: 0.0, jump: (0.0, 0.0), bump: (0.0, 0.0, 0.0), plateau: None });
     }
     found
 }
@@ -182,6 +209,13 @@ impl Fit {
     pub(super) fn criterion(&self, apart: f64, floor: f64) -> f64 {
         let variance = self.left / self.at.len() as f64 + floor;
         apart * variance.ln() + self.free * apart.ln()
+    }
+
+    /// Bytes at a time without what is no part of the rise.
+    pub(super) fn rise_of(&self, time: f64, bytes: f64) -> f64 {
+        let (place, jump) = self.jump;
+        let (from, to, bump) = self.bump;
+        bytes - if time > place { jump } else { 0.0 } - if time > from && time <= to { bump } else { 0.0 }
     }
 
     /// What it leaves of bytes.

@@ -166,13 +166,13 @@ impl Case<'_> {
         };
         let rising = best(&|kind| kind == Kind::Rises);
         let Some((ends_at, ends)) = best(&|kind| kind != Kind::Rises) else { return known };
-        let whole = self.slope(0.0, (0.0, 0.0), &bytes, floor);
+        let whole = self.slope(0.0, None, &bytes, floor);
         let chance = super::student::quantile(CHANCE, whole.freedom) * whole.error;
         let rough = (nearest.left / count + floor).sqrt();
         let least_seen = chance.max(RISE * rough).max(self.floor_bytes) / self.length;
         let known = self.rated(Judgment { least_seen, ..known }, &whole, 0.0);
         let Some((rises_at, rises)) = rising else { return self.ended(known, ends, &whole) };
-        let rise = self.slope(rises.since, rises.jump, &bytes, floor);
+        let rise = self.slope(rises.since, Some(rises), &bytes, floor);
         let scatter = (rises.left / count).sqrt();
         let growth = rise.rate * (1.0 - rises.since);
         let is_clear = rise.rate > 0.0 && (rise.chance() <= CHANCE || growth >= WALK * scatter) && growth >= self.floor_bytes.max(LEAST_PIECES * self.levels.quantum) && growth >= RISE * scatter;
@@ -205,14 +205,14 @@ impl Case<'_> {
     /// Whether the last third rises as well, as far as can be seen.
     fn goes_on(&self, rise: &Slope, fit: &Fit, bytes: &[f64]) -> bool {
         let from = fit.since + (1.0 - fit.since) * 2.0 / 3.0;
-        let tail = self.slope(from, fit.jump, bytes, 0.0);
+        let tail = self.slope(from, Some(fit), bytes, 0.0);
         tail.rate + tail.error.min(rise.rate) >= 0.5 * rise.rate
     }
 
-    fn slope(&self, since: f64, jump: (f64, f64), bytes: &[f64], floor: f64) -> Slope {
+    fn slope(&self, since: f64, fit: Option<&Fit>, bytes: &[f64], floor: f64) -> Slope {
         let after = self.times.iter().zip(bytes).filter(|(time, _)| **time >= since);
         let (times, values): (Vec<f64>, Vec<f64>) =
-            after.map(|(&time, &value)| (time, if time > jump.0 { value - jump.1 } else { value })).unzip();
+            after.map(|(&time, &value)| (time, fit.map_or(value, |fit| fit.rise_of(time, value)))).unzip();
         slope(&times, &values, floor)
     }
 
