@@ -6,7 +6,7 @@ use crate::random::{Random, noise};
 pub(crate) struct Series {
     pub(crate) points: Vec<(u64, f64)>,
     pub(crate) leaks: bool,
-    /// Bytes a step, of a leak that goes on evenly.
+    /// Bytes a step, of families whose names begin with "line": all grow by one size over a run.
     pub(crate) rate: Option<f64>,
 }
 
@@ -52,6 +52,7 @@ pub(crate) fn series(family: &Family, seed: u64, is_judging: bool, is_rss: bool)
     let base = random.scale(2e7, 4e9);
     let spread = base * random.scale(2e-4, 1e-2);
     let size = spread * random.scale(8.0, 200.0);
+    let rate = family.name.starts_with("line").then_some(size / count as f64);
     let mut course = (family.draw)(&mut random, count);
     let rough = noise(&mut random, count, is_judging);
     let mut values: Vec<f64> = (0..count)
@@ -70,7 +71,7 @@ pub(crate) fn series(family: &Family, seed: u64, is_judging: bool, is_rss: bool)
     let mut points: Vec<(u64, f64)> =
         values.iter().enumerate().map(|(step, value)| (step as u64, value.max(0.0).round())).collect();
     wear(&mut random, &mut points, is_judging);
-    Series { points, leaks: family.leaks, rate: None }
+    Series { points, leaks: family.leaks, rate }
 }
 
 /// What the kernel says of such a heap: pages that come back late, in pieces, beside what nobody counts.

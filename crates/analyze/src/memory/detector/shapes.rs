@@ -104,6 +104,7 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
             fit.since = if after > 2.0 * before.max(0.0) { place } else { 0.0 };
             best.offer(3, fit, after > 0.0);
         } else if after > 0.0 && place <= WARM {
+            fit.free += 1.0;
             fit.since = place;
             best.offer(4, fit, true);
         } else {
@@ -138,7 +139,7 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
             best.offer(13, fit, weights[1] > 0.0);
         }
         if scale < WARM {
-            let (mut fit, weights) = of(Kind::Rises, 4.0, 0.0, &[&one, &line, &bent]);
+            let (mut fit, weights) = of(Kind::Rises, 5.0, 0.0, &[&one, &line, &bent]);
             fit.since = (3.0 * scale).min(2.0 * WARM);
             best.offer(9, fit, weights[1] > 0.0);
         }
