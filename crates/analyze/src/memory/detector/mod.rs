@@ -9,7 +9,7 @@ mod deadline;
 mod levels;
 mod shapes;
 mod slope;
-mod student;
+pub(crate) mod student;
 mod verdict;
 
 pub use deadline::{Left, steps_left};

@@ -213,7 +213,10 @@ impl Case<'_> {
         let after = self.times.iter().zip(bytes).filter(|(time, _)| **time >= since);
         let (times, values): (Vec<f64>, Vec<f64>) =
             after.map(|(&time, &value)| (time, fit.map_or(value, |fit| fit.rise_of(time, value)))).unzip();
-        slope(&times, &values, floor)
+        let plain = slope(&times, &values, floor);
+        // A jump that is fitted beside a slope takes of what tells it: their correlation is that of a line and a step.
+        let place = fit.map_or(0.0, |fit| ((fit.jump.0 - since) / (1.0 - since).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
+        Slope { error: plain.error / (1.0 - 3.0 * place * (1.0 - place)).sqrt(), ..plain }
     }
 
     fn rated(&self, known: Judgment, slope: &Slope, since: f64) -> Judgment {
