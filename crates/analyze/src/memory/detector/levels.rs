@@ -17,7 +17,7 @@ const REPEATS: f64 = 0.45;
 const SELDOM: f64 = 0.65;
 
 /// Ranges of what comes later, below or above which memory has not found its level.
-const UNSETTLED: f64 = 0.85;
+const UNSETTLED: f64 = 1.5;
 
 /// How much deeper than usual moves a saw-tooth falls.
 const DEEP: f64 = 5.0;

@@ -44,6 +44,9 @@ const SLOWER: f64 = 0.4;
 /// Share of the run after which no end of a rise is told.
 const LATEST: f64 = 0.93;
 
+/// Numbers as which it counts that a rise which is steeper first may be one that slows.
+const DOUBT: f64 = 1.0;
+
 /// Part of a rise that is given back at once, from which it is no rise.
 const GIVEN_BACK: f64 = 0.5;
 
@@ -83,6 +86,7 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
         let (mut fit, weights) =
             of(Kind::Rises, 4.0, 0.0, &[&one, &line, &|time| f64::from(u8::from(time > place))]);
         fit.jump = (place, weights[2]);
+        fit.free += if weights[2] > 0.0 && place < 0.5 { DOUBT } else { 0.0 };
         // What gives back half of what it grew has not kept it.
         best.offer(0, fit, weights[1] > 0.0 && -weights[2] < GIVEN_BACK * weights[1]);
         let (fit, weights) = of(
@@ -104,7 +108,7 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
             fit.since = if after > 2.0 * before.max(0.0) { place } else { 0.0 };
             best.offer(3, fit, after > 0.0);
         } else if after > 0.0 && place <= WARM {
-            fit.free += 1.0;
+            fit.free += DOUBT;
             fit.since = place;
             best.offer(4, fit, true);
         } else {
@@ -139,7 +143,7 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
             best.offer(13, fit, weights[1] > 0.0);
         }
         if scale < WARM {
-            let (mut fit, weights) = of(Kind::Rises, 5.0, 0.0, &[&one, &line, &bent]);
+            let (mut fit, weights) = of(Kind::Rises, 4.0 + DOUBT, 0.0, &[&one, &line, &bent]);
             fit.since = (3.0 * scale).min(2.0 * WARM);
             best.offer(9, fit, weights[1] > 0.0);
         }

@@ -206,7 +206,7 @@ impl Case<'_> {
     fn goes_on(&self, rise: &Slope, fit: &Fit, bytes: &[f64]) -> bool {
         let from = fit.since + (1.0 - fit.since) * 2.0 / 3.0;
         let tail = self.slope(from, Some(fit), bytes, 0.0);
-        tail.rate + tail.error.min(rise.rate) >= 0.5 * rise.rate
+        tail.rate + 0.5 * tail.error.min(rise.rate) >= 0.5 * rise.rate
     }
 
     fn slope(&self, since: f64, fit: Option<&Fit>, bytes: &[f64], floor: f64) -> Slope {
