@@ -28,7 +28,9 @@ fn turns(random: &mut Random, _: usize) -> Course {
 
 fn pool_doubles(random: &mut Random, count: usize) -> Course {
     let first = random.scale(1.0, 0.1 * count as f64 + 1.5) / count as f64;
-    Box::new(move |share| if share < first { first / 2.0 } else { first * 2f64.powf((share / first).log2().floor()) / 2.0 })
+    Box::new(move |share| {
+        if share < first { first / 2.0 } else { first * 2f64.powf((share / first).log2().floor()) / 2.0 }
+    })
 }
 
 fn buffer_for_a_while(random: &mut Random, _: usize) -> Course {
@@ -150,7 +152,9 @@ pub(crate) const FAMILIES: &[Family] = &[
     leak("begins with a jump", 30, begins_at_once),
     leak("heavy sizes", 40, heavy),
     leak("line and a dictionary", 40, |random, count| on(random, count, dictionary, 0.1, 0.5)),
-    leak("line and a buffer for a while", 40, |random, count| on(random, count, buffer_for_a_while, 0.1, 0.7)),
+    leak("line and a buffer for a while", 40, |random, count| {
+        on(random, count, buffer_for_a_while, 0.1, 0.7)
+    }),
     leak("line and a loader's queue", 30, |random, count| on(random, count, queue_fills, 0.1, 1.0)),
     leak("line on curved epochs", 60, |random, count| on(random, count, growing_epochs, 0.05, 0.5)),
     leak("line and fine-tuning", 30, |random, count| on(random, count, fine_tunes, 0.1, 0.5)),

@@ -1,10 +1,10 @@
 //! Precision, recall, F1 and false-positive rate of the leak detector on labelled series, with Mann–Kendall's test beside it
 //! on the same ones. What the detector does is in `crates/analyze/src/memory/detector`.
 
+mod counted;
 #[path = "../../../crates/analyze/src/memory/detector/mod.rs"]
 #[expect(dead_code, reason = "the detector has more callers than this bench")]
 mod detector;
-mod counted;
 mod judging;
 mod mann_kendall;
 mod programs;
@@ -58,7 +58,9 @@ impl Score {
         let recall = hits / f64::from(self.leaks.max(1));
         let both = 2.0 * precision * recall / (precision + recall).max(1e-9);
         let rate = alarms / f64::from(self.healthy.max(1));
-        format!("{name:<34} precision {precision:.3} recall {recall:.3} F1 {both:.3} false-positive rate {rate:.3}")
+        format!(
+            "{name:<34} precision {precision:.3} recall {recall:.3} F1 {both:.3} false-positive rate {rate:.3}"
+        )
     }
 }
 
@@ -82,7 +84,8 @@ fn main() -> ExitCode {
     let seeds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(SEEDS);
     let (mut ours, mut peer, mut rates) = (Score::default(), Score::default(), Rates::default());
     for family in families {
-        let (own, other) = of_family(family, seeds, has("judging"), has("rss"), &mut [&mut ours, &mut peer], &mut rates);
+        let (own, other) =
+            of_family(family, seeds, has("judging"), has("rss"), &mut [&mut ours, &mut peer], &mut rates);
         println!("{own}   {other}");
     }
     println!("\n{}\n{}", ours.line("stepscope"), peer.line("Mann-Kendall (Hamed-Rao)"));
@@ -97,7 +100,14 @@ fn main() -> ExitCode {
 }
 
 /// A family's lines: how often either says that it leaks, and our verdicts.
-fn of_family(family: &Family, seeds: u64, judging: bool, rss: bool, all: &mut [&mut Score; 2], rates: &mut Rates) -> (String, String) {
+fn of_family(
+    family: &Family,
+    seeds: u64,
+    judging: bool,
+    rss: bool,
+    all: &mut [&mut Score; 2],
+    rates: &mut Rates,
+) -> (String, String) {
     let mut said = [0u32; 7];
     let mut peers = 0;
     for seed in 0..seeds {
@@ -122,9 +132,16 @@ fn of_family(family: &Family, seeds: u64, judging: bool, rss: bool, all: &mut [&
     }
     let label = if family.leaks { "leaks" } else { "healthy" };
     let verdicts = ["leak", "decelerating", "full", "stopped", "fragmentation", "none", "undecided"];
-    let list: Vec<String> =
-        verdicts.iter().zip(said).filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} {count}")).collect();
-    (format!("{label:<8}{:<30} {:>3}/{seeds}", family.name, said[0]), format!("peer {peers:>3}   {}", list.join(", ")))
+    let list: Vec<String> = verdicts
+        .iter()
+        .zip(said)
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    (
+        format!("{label:<8}{:<30} {:>3}/{seeds}", family.name, said[0]),
+        format!("peer {peers:>3}   {}", list.join(", ")),
+    )
 }
 
 /// One run of a program: its truth, then step, live and resident bytes, a line each.

@@ -6,8 +6,12 @@ const MOST: usize = 400;
 
 /// Whether values rise.
 pub(crate) fn rises(points: &[(u64, f64)]) -> bool {
-    let cut: Vec<f64> =
-        points.iter().skip(points.len() * 3 / 10).map(|point| point.1).filter(|value| value.is_finite()).collect();
+    let cut: Vec<f64> = points
+        .iter()
+        .skip(points.len() * 3 / 10)
+        .map(|point| point.1)
+        .filter(|value| value.is_finite())
+        .collect();
     let every = cut.len().div_ceil(MOST).max(1);
     let values: Vec<f64> = cut.into_iter().step_by(every).collect();
     let count = values.len() as f64;

@@ -24,7 +24,8 @@ fn full(random: &mut Random, _: usize) -> Course {
 
 fn stairs(random: &mut Random, _: usize) -> Course {
     let count = random.whole(1, 4);
-    let places: Vec<(f64, f64)> = (0..count).map(|_| (random.between(0.1, 0.9), random.between(0.3, 1.0))).collect();
+    let places: Vec<(f64, f64)> =
+        (0..count).map(|_| (random.between(0.1, 0.9), random.between(0.3, 1.0))).collect();
     Box::new(move |share| places.iter().filter(|place| share >= place.0).map(|place| place.1).sum())
 }
 
@@ -121,10 +122,17 @@ pub(crate) const FAMILIES: &[Family] = &[
     leak("line on an uneven saw-tooth", 100, |random, count| plus(random, count, uneven_teeth, (0.1, 1.0))),
     leak("line and evaluation", 40, |random, count| plus(random, count, spikes, (0.1, 2.0))),
     leak("line and a stage", 30, |random, count| plus(random, count, stairs, (0.1, 0.6))),
-    leak("line after a cache", 40, |random, count| plus(random, count, |random, _| {
-        let scale = random.scale(0.02, 0.12);
-        Box::new(move |share| 1.0 - (-share / scale).exp())
-    }, (0.1, 1.5))),
+    leak("line after a cache", 40, |random, count| {
+        plus(
+            random,
+            count,
+            |random, _| {
+                let scale = random.scale(0.02, 0.12);
+                Box::new(move |share| 1.0 - (-share / scale).exp())
+            },
+            (0.1, 1.5),
+        )
+    }),
     leak("bends up", 20, bent),
     leak("by chance", 40, by_chance),
     leak("line that wanders", 40, |random, count| plus(random, count, wanders, (0.05, 0.3))),

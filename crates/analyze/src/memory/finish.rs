@@ -12,7 +12,9 @@ use crate::summary::{
 /// Memory of the primary mode's steps and of the processes.
 pub(crate) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<'_>) -> MemorySummary {
     let is_told = series.is_some_and(|series| steps.numbers.tell_apart(series.mode));
-    let points = |gauge: fn(&SeriesPoint) -> Option<Gauge>| series.map_or_else(Vec::new, |series| points(series, gauge));
+    let points = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
+        series.map_or_else(Vec::new, |series| points(series, gauge))
+    };
     let (live_points, rss_points) = (points(|point| point.live_bytes), points(|point| point.rss_bytes));
     let (live, rss) = (pair(&live_points, is_told), pair(&rss_points, is_told));
     let (live_gauge, rss_gauge) = (gauge(&live_points), gauge(&rss_points));

@@ -32,7 +32,10 @@ impl Growth {
     ///
     /// # Errors
     /// With the verdict to give where too little is known.
-    pub(crate) fn of(summary: &Summary, thresholds: &Thresholds) -> Result<Result<Self, MemoryCourse>, Verdict> {
+    pub(crate) fn of(
+        summary: &Summary,
+        thresholds: &Thresholds,
+    ) -> Result<Result<Self, MemoryCourse>, Verdict> {
         let steps = Steps::read(summary)?;
         let memory = &summary.memory;
         if memory.live.is_none() && memory.rss.is_none() {

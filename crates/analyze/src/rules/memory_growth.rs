@@ -56,7 +56,9 @@ fn without_leak(summary: &Summary, course: &MemoryCourse) -> String {
             Some(_) => format!("{kind} memory grows ever more slowly, to about {end}"),
             None => format!("{kind} memory grows ever more slowly; it came to {end}"),
         },
-        CourseVerdict::CacheFilling => format!("{kind} memory filled up to about {end}, as a cache does, and stays there"),
+        CourseVerdict::CacheFilling => {
+            format!("{kind} memory filled up to about {end}, as a cache does, and stays there")
+        }
         CourseVerdict::Stopped => format!("{kind} memory grew for a while and stopped at about {end}"),
         _ => format!("{kind} memory does not grow; {seen} a step would have been seen"),
     }
@@ -76,9 +78,12 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
     let named = growth.leak.section.as_ref();
     let own = growth.candidates.iter().find(|(path, _)| Some(path) == named).map(|&(_, net)| net);
     let slope = bytes(trend.slope_per_step.max(0.0).round() as u64);
-    let since = if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
+    let since =
+        if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
     let what = match (growth.course.verdict, growth.leak.verdict) {
-        (CourseVerdict::Fragmentation, _) => "Resident memory grows, the heap does not (fragmentation or retention),",
+        (CourseVerdict::Fragmentation, _) => {
+            "Resident memory grows, the heap does not (fragmentation or retention),"
+        }
         (_, LeakVerdict::Suspected) => "Resident memory grows (a leak is suspected)",
         (_, LeakVerdict::Growing) => "Memory grows",
     };

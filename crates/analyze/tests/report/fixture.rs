@@ -5,9 +5,9 @@ mod series;
 pub(crate) use series::{point, queued};
 use stepscope_analyze::summary::{
     BatchSummary, BetweenStepsRow, CourseVerdict, Coverage, CriticalPath, DurationBucket, FigureSum, InSteps,
-    InstanceRow, LoaderRow, Losses, MemoryCourse, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
-    SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, StepUseRow, ThreadShares, Throughput,
-    Trend, TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
+    InstanceRow, LoaderRow, Losses, MemoryCourse, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity,
+    RunState, SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, StepUseRow,
+    ThreadShares, Throughput, Trend, TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};

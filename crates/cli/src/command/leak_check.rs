@@ -58,8 +58,8 @@ fn answer(text: &str) -> Result<Answer, String> {
     if text.trim().is_empty() {
         return Err("standard input is empty; give the series as JSON".into());
     }
-    let question: Question =
-        serde_json::from_str(text).map_err(|error| format!("standard input is no series of memory: {error}"))?;
+    let question: Question = serde_json::from_str(text)
+        .map_err(|error| format!("standard input is no series of memory: {error}"))?;
     let steps = &question.steps;
     if steps.is_empty() {
         return Err("`steps` is empty; give the number of a step for each value".into());
@@ -82,7 +82,9 @@ fn gauge(name: &str, steps: &[u64], values: &Values) -> Result<Vec<(u64, f64)>, 
         ));
     }
     if let Some(below) = values.iter().flatten().find(|value| **value < 0.0) {
-        return Err(format!("`{name}` has {below}; memory is at least 0 bytes, give null where it is not known"));
+        return Err(format!(
+            "`{name}` has {below}; memory is at least 0 bytes, give null where it is not known"
+        ));
     }
     Ok(steps.iter().zip(values).filter_map(|(&step, &value)| Some((step, value?))).collect())
 }
@@ -118,7 +120,10 @@ mod tests {
         let told = answer(&text).unwrap();
         let (low, high) = told.interval.unwrap();
         assert!(low <= 1_000_000.0 && 1_000_000.0 <= high && high - low < 10_000.0, "{told:?}");
-        assert_eq!(Answer { interval: None, bytes_per_step: told.bytes_per_step.map(f64::round), ..told }, expected);
+        assert_eq!(
+            Answer { interval: None, bytes_per_step: told.bytes_per_step.map(f64::round), ..told },
+            expected
+        );
     }
 
     #[test]

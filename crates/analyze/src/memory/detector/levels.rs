@@ -72,7 +72,8 @@ impl Levels {
     pub(super) fn settled(mut self) -> Self {
         let count = self.bytes.len();
         let later = self.bytes.get(count * 2 / 5..).unwrap_or_default();
-        let (low, high) = later.iter().fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
+        let (low, high) =
+            later.iter().fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
         let reach = UNSETTLED * (high - low);
         let is_first = |value: &&f64| **value < low - reach || **value > high + reach;
         let first = self.bytes.iter().take(count * 3 / 10).take_while(is_first).count();
@@ -86,11 +87,13 @@ impl Levels {
 fn without_strays(bytes: &mut [f64]) {
     let of = bytes.to_vec();
     let around = |index: usize| {
-        let mut near: Vec<f64> = of.get(index.saturating_sub(2)..(index + 3).min(of.len())).unwrap_or_default().to_vec();
+        let mut near: Vec<f64> =
+            of.get(index.saturating_sub(2)..(index + 3).min(of.len())).unwrap_or_default().to_vec();
         near.sort_unstable_by(f64::total_cmp);
         quantile(&near, 0.5)
     };
-    let mut off: Vec<f64> = of.iter().enumerate().map(|(index, value)| (value - around(index)).abs()).collect();
+    let mut off: Vec<f64> =
+        of.iter().enumerate().map(|(index, value)| (value - around(index)).abs()).collect();
     off.sort_unstable_by(f64::total_cmp);
     let usual = 1.5 * quantile(&off, 0.75);
     let last = of.len().saturating_sub(2);
@@ -118,8 +121,10 @@ fn period(points: &[(u64, f64)]) -> Option<usize> {
         return None;
     }
     let size = count.div_ceil(CELLS).max(1);
-    let cells: Vec<f64> =
-        points.chunks(size).map(|cell| cell.iter().map(|point| point.1).sum::<f64>() / cell.len() as f64).collect();
+    let cells: Vec<f64> = points
+        .chunks(size)
+        .map(|cell| cell.iter().map(|point| point.1).sum::<f64>() / cell.len() as f64)
+        .collect();
     if !comes_back(&cells) {
         return None;
     }

@@ -203,7 +203,16 @@ fn steps(bytes: &[f64]) -> Vec<Fit> {
         }
         let left = rows[parts][count].0;
         let free = 1.0 + 2.0 * parts as f64;
-        found.push(Fit { kind: Kind::Steps, free, left, at, since: 0.0, jump: (0.0, 0.0), bump: (0.0, 0.0, 0.0), plateau: None });
+        found.push(Fit {
+            kind: Kind::Steps,
+            free,
+            left,
+            at,
+            since: 0.0,
+            jump: (0.0, 0.0),
+            bump: (0.0, 0.0, 0.0),
+            plateau: None,
+        });
     }
     found
 }
@@ -242,7 +251,8 @@ fn least_squares(columns: &[Vec<f64>], values: &[f64]) -> Vec<f64> {
         })
         .collect();
     for pivot in 0..size {
-        let Some(largest) = (pivot..size).max_by(|&a, &b| rows[a][pivot].abs().total_cmp(&rows[b][pivot].abs()))
+        let Some(largest) =
+            (pivot..size).max_by(|&a, &b| rows[a][pivot].abs().total_cmp(&rows[b][pivot].abs()))
         else {
             break;
         };
@@ -257,5 +267,11 @@ fn least_squares(columns: &[Vec<f64>], values: &[f64]) -> Vec<f64> {
             row.iter_mut().zip(&own).for_each(|(value, own)| *value -= factor * own);
         }
     }
-    (0..size).map(|index| if rows[index][index].abs() < 1e-12 { 0.0 } else { rows[index][size] / rows[index][index] }).collect()
+    (0..size)
+        .map(
+            |index| {
+                if rows[index][index].abs() < 1e-12 { 0.0 } else { rows[index][size] / rows[index][index] }
+            },
+        )
+        .collect()
 }

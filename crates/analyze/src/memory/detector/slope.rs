@@ -24,7 +24,11 @@ impl Slope {
 
     /// Probability of such a slope, up or down, where there is none.
     pub(super) fn chance(&self) -> f64 {
-        if self.rate == 0.0 { 1.0 } else { student::outside(self.rate.abs() / self.error.max(f64::MIN_POSITIVE), self.freedom) }
+        if self.rate == 0.0 {
+            1.0
+        } else {
+            student::outside(self.rate.abs() / self.error.max(f64::MIN_POSITIVE), self.freedom)
+        }
     }
 }
 
@@ -63,9 +67,14 @@ pub(super) fn slope(times: &[f64], values: &[f64], floor: f64) -> Slope {
     offsets.sort_unstable_by(f64::total_cmp);
     let offset = quantile(&offsets, 0.5);
     let rest: Vec<f64> = rest_around.iter().map(|value| value - offset).collect();
-    let square: f64 = rest.iter().map(|value| value * value).sum::<f64>() / (count as f64 - 2.0).max(1.0) + floor;
+    let square: f64 =
+        rest.iter().map(|value| value * value).sum::<f64>() / (count as f64 - 2.0).max(1.0) + floor;
     let mean = times.iter().sum::<f64>() / count as f64;
     let spread = (times.iter().map(|time| (time - mean) * (time - mean)).sum::<f64>() / count as f64).sqrt();
     let apart = apart(count as f64, dependence(&rest)).max(3.0);
-    Slope { rate, error: (square / apart).sqrt() / spread, freedom: (apart.round() as usize).saturating_sub(2).max(1) }
+    Slope {
+        rate,
+        error: (square / apart).sqrt() / spread,
+        freedom: (apart.round() as usize).saturating_sub(2).max(1),
+    }
 }

@@ -47,7 +47,8 @@ fn a_leak_has_the_step_in_which_it_begins_and_the_rate_after_what_comes_at_once(
 #[test]
 fn a_cache_that_is_full_late_is_told_as_such() {
     for at in [0.45, 0.6, 0.85] {
-        let judged = of(&series(500, |step| 200.0 * MB * (step / 500.0 / at).min(1.0) + MB * rough(step as u64)));
+        let judged =
+            of(&series(500, |step| 200.0 * MB * (step / 500.0 / at).min(1.0) + MB * rough(step as u64)));
         assert_eq!(judged.verdict, Verdict::CacheFilling, "{at}: {judged:?}");
         assert!(judged.plateau_bytes.is_some_and(|bytes| (bytes / MB - 500.0).abs() < 10.0), "{judged:?}");
     }
@@ -55,7 +56,8 @@ fn a_cache_that_is_full_late_is_told_as_such() {
 
 #[test]
 fn growth_that_slows_has_a_plateau() {
-    let judged = of(&series(800, |step| 100.0 * MB * (1.0 - (-step / 250.0).exp()) + MB * rough(step as u64)));
+    let judged =
+        of(&series(800, |step| 100.0 * MB * (1.0 - (-step / 250.0).exp()) + MB * rough(step as u64)));
     assert_eq!(judged.verdict, Verdict::Decelerating);
     assert!(judged.plateau_bytes.is_some_and(|bytes| (bytes / MB - 400.0).abs() < 15.0), "{judged:?}");
 }
@@ -78,7 +80,9 @@ fn resident_memory_that_grows_over_a_flat_heap_is_fragmentation() {
 
 #[test]
 fn healthy_courses_are_no_leaks() {
-    let course = |name: &'static str, at: fn(f64) -> f64| (name, series(600, |step| at(step) + MB * rough(step as u64)));
+    let course = |name: &'static str, at: fn(f64) -> f64| {
+        (name, series(600, |step| at(step) + MB * rough(step as u64)))
+    };
     let all = [
         course("flat", |_| 0.0),
         course("optimizer state", |step| if step > 0.0 { 200.0 * MB } else { 0.0 }),
@@ -113,7 +117,8 @@ fn few_points_are_undecided_and_say_how_many_more() {
 
 #[test]
 fn teeth_on_a_leak_do_not_hide_it() {
-    let judged = of(&series(1_000, |step| 0.05 * MB * step + MB * (step % 90.0) + 0.1 * MB * rough(step as u64)));
+    let judged =
+        of(&series(1_000, |step| 0.05 * MB * step + MB * (step % 90.0) + 0.1 * MB * rough(step as u64)));
     assert!(judged.is_leak() && (judged.bytes_per_step / MB - 0.05).abs() < 0.01, "{judged:?}");
 }
 
@@ -132,7 +137,8 @@ fn what_was_missed_shuffled_and_wrong_changes_nothing() {
 #[test]
 fn attempts_are_judged_each_by_itself() {
     // One process that begins anew at step 200, from its checkpoint: twice the same leak.
-    let grows = |from: u64, to: u64| (from..to).map(move |step| (step, 300.0 * MB + MB * (step - from) as f64));
+    let grows =
+        |from: u64, to: u64| (from..to).map(move |step| (step, 300.0 * MB + MB * (step - from) as f64));
     let resumed: Vec<(u64, f64)> = grows(0, 300).chain(grows(200, 520)).collect();
     let judged = of(&resumed);
     assert!(judged.is_leak() && judged.steps == (200, 519), "{judged:?}");
@@ -153,7 +159,8 @@ fn old_bytes_decide_where_young_ones_hide_the_growth_or_make_it() {
 
 #[test]
 fn a_limit_is_reached_after_what_is_left_at_the_rate() {
-    let judged = Judgment { verdict: Verdict::Leak, bytes_per_step: 2.0, interval: (1.0, 4.0), ..Judgment::default() };
+    let judged =
+        Judgment { verdict: Verdict::Leak, bytes_per_step: 2.0, interval: (1.0, 4.0), ..Judgment::default() };
     let left = steps_left(&judged, 1_000.0, 1_400.0);
     assert_eq!(left, Some(Left { steps: 200.0, at_least: 100.0, at_most: Some(400.0) }));
     assert_eq!(steps_left(&judged, 2_000.0, 1_400.0).map(|left| left.steps), Some(0.0));

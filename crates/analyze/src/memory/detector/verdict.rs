@@ -119,7 +119,8 @@ pub(super) fn of(gauge: &[(u64, f64)], floor_bytes: f64) -> Judgment {
 
 fn attempt_of(points: &[(u64, f64)], floor_bytes: f64) -> Judgment {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Judgment::default() };
-    let known = Judgment { points: points.len(), steps: (first.0, last.0), chance: 1.0, ..Judgment::default() };
+    let known =
+        Judgment { points: points.len(), steps: (first.0, last.0), chance: 1.0, ..Judgment::default() };
     let levels = levels(points);
     let count = levels.bytes.len();
     let (Some(&begin), Some(&end)) = (levels.steps.first(), levels.steps.last()) else { return known };
@@ -145,12 +146,17 @@ struct Case<'a> {
 impl Case<'_> {
     fn judge(&self, known: Judgment) -> Judgment {
         let raw = &self.levels.bytes;
-        let range = raw.iter().copied().fold(f64::MIN, f64::max) - raw.iter().copied().fold(f64::MAX, f64::min);
+        let range =
+            raw.iter().copied().fold(f64::MIN, f64::max) - raw.iter().copied().fold(f64::MAX, f64::min);
         let quantum = self.levels.quantum;
         let floor = (FINE * range).powi(2).max((self.floor_bytes / 64.0).powi(2)) + quantum * quantum / 12.0;
-        let near = |fits: &[Fit]| fits.iter().min_by(|a, b| {
-            a.criterion(raw.len() as f64, floor).total_cmp(&b.criterion(raw.len() as f64, floor))
-        }).cloned();
+        let near = |fits: &[Fit]| {
+            fits.iter()
+                .min_by(|a, b| {
+                    a.criterion(raw.len() as f64, floor).total_cmp(&b.criterion(raw.len() as f64, floor))
+                })
+                .cloned()
+        };
         let Some(first) = near(&fits(&self.times, raw)) else { return known };
         let bytes = clipped(raw, &first, floor.sqrt());
         let all = fits(&self.times, &bytes);
@@ -175,7 +181,10 @@ impl Case<'_> {
         let rise = self.slope(rises.since, Some(rises), &bytes, floor);
         let scatter = (rises.left / count).sqrt();
         let growth = rise.rate * (1.0 - rises.since);
-        let is_clear = rise.rate > 0.0 && (rise.chance() <= CHANCE || growth >= WALK * scatter) && growth >= self.floor_bytes.max(LEAST_PIECES * self.levels.quantum) && growth >= RISE * scatter;
+        let is_clear = rise.rate > 0.0
+            && (rise.chance() <= CHANCE || growth >= WALK * scatter)
+            && growth >= self.floor_bytes.max(LEAST_PIECES * self.levels.quantum)
+            && growth >= RISE * scatter;
         if is_clear && rises_at + MARGIN <= ends_at && self.goes_on(&rise, rises, &bytes) {
             return self.rated(Judgment { verdict: Verdict::Leak, ..known }, &rise, rises.since);
         }
@@ -193,7 +202,9 @@ impl Case<'_> {
         }
         let verdict = match ends.kind {
             Kind::Slows => Verdict::Decelerating,
-            Kind::Stops if ends.at.iter().take(4).any(|at| (at - ends.at[0]).abs() > 1.0) => Verdict::CacheFilling,
+            Kind::Stops if ends.at.iter().take(4).any(|at| (at - ends.at[0]).abs() > 1.0) => {
+                Verdict::CacheFilling
+            }
             Kind::Stops => Verdict::Stopped,
             Kind::Steps if whole.chance() <= CHANCE => Verdict::Undecided,
             _ => Verdict::None,
@@ -215,7 +226,8 @@ impl Case<'_> {
             after.map(|(&time, &value)| (time, fit.map_or(value, |fit| fit.rise_of(time, value)))).unzip();
         let plain = slope(&times, &values, floor);
         // A jump that is fitted beside a slope takes of what tells it: their correlation is that of a line and a step.
-        let place = fit.map_or(0.0, |fit| ((fit.jump.0 - since) / (1.0 - since).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
+        let place = fit
+            .map_or(0.0, |fit| ((fit.jump.0 - since) / (1.0 - since).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
         Slope { error: plain.error / (1.0 - 3.0 * place * (1.0 - place)).sqrt(), ..plain }
     }
 

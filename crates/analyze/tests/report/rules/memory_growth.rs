@@ -48,7 +48,9 @@ fn an_hour_to_the_limit_is_the_worst() {
     };
     config.memory_growth.limit_bytes = 40_000_000_000;
     assert_eq!(severity(&config), 100.0);
-    let Verdict::Found(findings) = (find(RULE).unwrap().check)(&summary, &config) else { panic!("not found") };
+    let Verdict::Found(findings) = (find(RULE).unwrap().check)(&summary, &config) else {
+        panic!("not found")
+    };
     // (40 GB - 70 MB) / (134 kB × 100 steps/s) = 2,980 s, of a rate that is known to a hundredth.
     let said = "It reaches 37.3 GiB in 49 min 40 s (49 min 10 s to 50 min 10 s).";
     assert!(findings[0].recommendation.ends_with(said), "{}", findings[0].recommendation);
@@ -81,14 +83,22 @@ fn does(verdict: CourseVerdict, plateau_bytes: Option<u64>, more_steps: Option<u
 #[test]
 fn each_verdict_has_its_sentence() {
     let said = [
-        (CourseVerdict::Decelerating, Some(400 << 20), "live memory grows ever more slowly, to about 400 MiB"),
+        (
+            CourseVerdict::Decelerating,
+            Some(400 << 20),
+            "live memory grows ever more slowly, to about 400 MiB",
+        ),
         (CourseVerdict::Decelerating, None, "live memory grows ever more slowly; it came to 2.86 MiB"),
         (
             CourseVerdict::CacheFilling,
             Some(500 << 20),
             "live memory filled up to about 500 MiB, as a cache does, and stays there",
         ),
-        (CourseVerdict::Stopped, Some(600 << 20), "live memory grew for a while and stopped at about 600 MiB"),
+        (
+            CourseVerdict::Stopped,
+            Some(600 << 20),
+            "live memory grew for a while and stopped at about 600 MiB",
+        ),
         (CourseVerdict::None, None, "live memory does not grow; 2.00 KiB a step would have been seen"),
     ];
     for (verdict, plateau, sentence) in said {
