@@ -19,8 +19,8 @@ pub use crate::loaders::summary::{
     UnderDemand, WaitSummary, WaitedBy, WorkerRow,
 };
 pub use crate::memory::summary::{
-    LateGrowth, MemorySummary, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection,
-    RetainedSeries, Trend, TrendPair,
+    CourseVerdict, MemoryCourse, MemorySummary, ProcessMemory, RetainedFigures, RetainedPoint,
+    RetainedSection, RetainedSeries, Trend, TrendPair,
 };
 pub use crate::metrics::summary::{
     FigureRow, GpuFigures, Gpus, HostFigures, Hosts, MetricsSummary, NotJoined, ProcessFigures, Stretch,

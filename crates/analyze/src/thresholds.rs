@@ -42,10 +42,7 @@ pub struct Threshold {
 }
 
 /// Ends of keys whose values are parts of one, and what to say where one is not.
-const PARTS_OF_ONE: [(&str, &str); 2] = [
-    ("_share", "a share is a part of one: 0.1 for 10 %"),
-    ("_p_value", "a probability is a part of one: 0.01 for one in a hundred"),
-];
+const PARTS_OF_ONE: [(&str, &str); 1] = [("_share", "a share is a part of one: 0.1 for 10 %")];
 
 /// The end of keys that are severities, alone or after others.
 const SEVERITY: &str = "severity";

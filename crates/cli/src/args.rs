@@ -197,6 +197,9 @@ pub(crate) enum Command {
     /// Every setting, its value, and where that came from
     #[command(after_help = after_help(CONFIG_EXAMPLES))]
     Config(ConfigArgs),
+    /// Judge a series of memory from standard input
+    #[command(hide = true)]
+    LeakCheck,
     /// Write the completions of a shell to standard output
     Completions {
         /// The shell

@@ -56,6 +56,7 @@ fn run(cli: &Cli) -> u8 {
         Command::Convert(args) => command::convert::run(args, cli.global),
         Command::Explain(args) => command::explain::run(args, cli.global),
         Command::Config(args) => command::config::run(args),
+        Command::LeakCheck => command::leak_check::run(),
         Command::Completions { shell } => command::completions::run(*shell),
     };
     match outcome {

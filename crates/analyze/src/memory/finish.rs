@@ -1,20 +1,26 @@
 //! Memory over steps, its trends, and what the processes' gauges say.
 
 use crate::losses::ProcessGauge;
+use crate::memory::detector::{Judgment, Memory, judge};
 use crate::memory::retained::finish as retained;
-use crate::memory::trend::late::{last_third, late};
-use crate::memory::trend::trend;
 use crate::run::RunAcc;
 use crate::steps::finish::Steady;
-use crate::summary::{Gauge, MemorySummary, ProcessMemory, SeriesPoint, StepSeries, TrendPair};
+use crate::summary::{
+    Gauge, MemoryCourse, MemorySummary, ProcessMemory, SeriesPoint, StepSeries, Trend, TrendPair,
+};
 
 /// Memory of the primary mode's steps and of the processes.
 pub(crate) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<'_>) -> MemorySummary {
-    let pair = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
-        let pair = trends(series?, steps.first_step(series?.mode).unwrap_or(0), gauge)?;
-        let is_told = steps.numbers.tell_apart(series?.mode);
-        Some(if is_told { pair } else { TrendPair { whole: None, tail: None, late: None, ..pair } })
+    let is_told = series.is_some_and(|series| steps.numbers.tell_apart(series.mode));
+    let points = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
+        series.map_or_else(Vec::new, |series| points(series, gauge))
     };
+    let (live_points, rss_points) = (points(|point| point.live_bytes), points(|point| point.rss_bytes));
+    let (live, rss) = (pair(&live_points, is_told), pair(&rss_points, is_told));
+    let (live_gauge, rss_gauge) = (gauge(&live_points), gauge(&rss_points));
+    let known = is_told && !(live_gauge.is_empty() && rss_gauge.is_empty());
+    let memory = Memory { live: &live_gauge, rss: &rss_gauge, ..Memory::default() };
+    let course = known.then(|| course(&judge(&memory)));
     let mut processes: Vec<ProcessMemory> = run
         .instances
         .iter()
@@ -32,7 +38,6 @@ pub(crate) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<
             }
         })
         .collect();
-    let (live, rss) = (pair(|point| point.live_bytes), pair(|point| point.rss_bytes));
     // Gauges are read now and then; where all steps are those of one process, their ends tell of it as well.
     if let ([process], 1) = (processes.as_mut_slice(), run.instances.len()) {
         let largest = |seen: Option<u64>, at_steps: &Option<TrendPair>| {
@@ -45,22 +50,48 @@ pub(crate) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<
     processes.sort_by_key(|process| process.rank);
     let by_section =
         series.and_then(|series| retained::series(run, series.mode, steps.numbers.of_mode(series.mode)));
-    MemorySummary { live, rss, processes, by_section }
+    MemorySummary { live, rss, course, processes, by_section }
 }
 
-/// Trends of one gauge from step `first` on; means of points, since points can hold several steps and ranks.
-fn trends(series: &StepSeries, first: u64, gauge: fn(&SeriesPoint) -> Option<Gauge>) -> Option<TrendPair> {
-    let all: Vec<(u64, Gauge)> =
-        series.points.iter().filter_map(|point| gauge(point).map(|gauge| (point.step, gauge))).collect();
-    let points: Vec<(u64, u64)> =
-        all.iter().filter(|(step, _)| *step >= first).map(|&(step, gauge)| (step, gauge.mean)).collect();
-    let whole = trend(&points);
+/// Steps of points and one gauge of theirs.
+fn points(series: &StepSeries, gauge: fn(&SeriesPoint) -> Option<Gauge>) -> Vec<(u64, Gauge)> {
+    series.points.iter().filter_map(|point| gauge(point).map(|gauge| (point.step, gauge))).collect()
+}
+
+/// Means of points, since points can hold several steps and ranks.
+fn gauge(points: &[(u64, Gauge)]) -> Vec<(u64, f64)> {
+    points.iter().map(|&(step, gauge)| (step, gauge.mean as f64)).collect()
+}
+
+fn pair(points: &[(u64, Gauge)], is_told: bool) -> Option<TrendPair> {
+    let whole = || trend(&judge(&Memory { live: &gauge(points), ..Memory::default() }));
     Some(TrendPair {
-        first_bytes: all.first()?.1.mean,
-        last_bytes: all.last()?.1.mean,
-        max_bytes: all.iter().map(|(_, gauge)| gauge.max).max()?,
-        whole,
-        tail: trend(last_third(&points)),
-        late: whole.and_then(|whole| late(&points, &whole)),
+        first_bytes: points.first()?.1.mean,
+        last_bytes: points.last()?.1.mean,
+        max_bytes: points.iter().map(|(_, gauge)| gauge.max).max()?,
+        whole: is_told.then(whole).flatten(),
     })
+}
+
+/// The growth that a judgment is about.
+fn trend(judged: &Judgment) -> Option<Trend> {
+    Some(Trend {
+        n: judged.points as u64,
+        from_step: judged.since_step?,
+        to_step: judged.steps.1,
+        slope_per_step: judged.bytes_per_step,
+        confidence_interval: judged.interval,
+        p_value: judged.chance,
+    })
+}
+
+fn course(judged: &Judgment) -> MemoryCourse {
+    MemoryCourse {
+        verdict: judged.verdict.into(),
+        is_suspected: judged.is_suspected,
+        trend: trend(judged),
+        plateau_bytes: judged.plateau_bytes.map(|bytes| bytes.round().max(0.0) as u64),
+        least_seen_bytes_per_step: judged.least_seen,
+        more_steps: judged.more_steps,
+    }
 }

@@ -1,43 +1,27 @@
 //! Memory over the steps: whether it leaks, and which section leaves it behind. The only owner of [`Leak`]; how it is told
 //! is the business of the rule `memory_growth`.
 
+pub mod detector;
 pub(crate) mod finish;
 mod growth;
 mod left_behind;
 pub(crate) mod retained;
 pub(crate) mod summary;
-pub(crate) mod trend;
 mod urgency;
 
 use serde::Serialize;
 
-pub(crate) use growth::{Growth, Line, grown, steps_of};
+pub(crate) use growth::Growth;
 pub(crate) use urgency::Urgency;
 
 use crate::live_memory::Culprit;
 use crate::summary::Summary;
 
 thresholds! {
-    /// Significance: probability of such a trend by chance, at most.
-    max_p_value: f64 = 0.01;
-    /// Slope below which growth is no leak, bytes a step.
-    min_bytes_per_step: f64 = 64.0;
-    /// Growth below which it is no leak, bytes.
-    min_growth_bytes: u64 = 1_000_000;
-    /// The same for resident memory, which moves in larger amounts.
-    min_rss_growth_bytes: u64 = 33_554_432;
-    /// Slope of the last third of the growth, as a part of the whole slope, from which growth goes on.
-    min_tail_ratio: f64 = 0.5;
-    /// Growth that begins late, in times of the most that was freed before it.
-    min_freed_ratio: f64 = 2.0;
     /// How near to the growth a section's own balance must be to be named: difference as a part of the growth.
     max_section_deviation: f64 = 0.5;
     /// Memory that the process may use, bytes; 0 where unknown.
     limit_bytes: u64 = 0;
-    /// Steps after warm-up that are needed.
-    min_steps: u64 = 100;
-    /// Steps after warm-up that are needed where only some were read, of at least `min_steps` in a row.
-    min_read_steps: u64 = 30;
 }
 
 /// Growth as the `leaks` of the report list it.
@@ -77,5 +61,5 @@ pub enum LeakVerdict {
 /// The growth of the run, if there is one.
 #[must_use]
 pub fn leaks(summary: &Summary, thresholds: &Thresholds) -> Vec<Leak> {
-    Growth::of(summary, thresholds).ok().flatten().into_iter().map(|growth| growth.leak).collect()
+    Growth::of(summary, thresholds).ok().and_then(Result::ok).into_iter().map(|growth| growth.leak).collect()
 }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use stepscope_core::Mode;
 
+use super::detector;
+
 /// Memory over the steps of the primary mode.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct MemorySummary {
@@ -10,6 +12,9 @@ pub struct MemorySummary {
     pub live: Option<TrendPair>,
     /// Resident bytes at the ends of steps.
     pub rss: Option<TrendPair>,
+    /// What memory does over the steps; absent where steps carry none, and where numbers do not tell which step comes
+    /// after which.
+    pub course: Option<MemoryCourse>,
     /// What processes say between steps, by (rank, resource).
     pub processes: Vec<ProcessMemory>,
     /// What sections hold over the steps; absent where no step with a number says what it allocated, where numbers do
@@ -87,7 +92,7 @@ pub struct RetainedPoint {
     pub other_bytes: i64,
 }
 
-/// A trend over the whole run and one over its end, both after warm-up.
+/// Ends of a gauge over the steps, and how it grows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendPair {
@@ -97,43 +102,21 @@ pub struct TrendPair {
     pub last_bytes: u64,
     /// Largest value.
     pub max_bytes: u64,
-    /// Over all steps after warm-up; absent below 4 points.
+    /// Its growth, after what memory does first; absent where points are too few.
     pub whole: Option<Trend>,
-    /// Over the last third of the step numbers: growth that went on to the end; absent below 4 points.
-    pub tail: Option<Trend>,
-    /// Growth that begins later; absent where one line describes the course as well.
-    pub late: Option<LateGrowth>,
 }
 
-/// A level, and from some step on a line.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LateGrowth {
-    /// From that step on. Its probability counts that the step was looked for.
-    pub growth: Trend,
-    /// Over the last third of that.
-    pub tail: Trend,
-    /// The most that was freed of what had been there before that step.
-    pub freed_bytes: u64,
-}
-
-/// A robust linear trend of bytes over step numbers: Theil–Sen slope through levels of blocks of steps, its confidence
-/// interval, and a test that takes memory as what depends on what it was before. Formulas and sources are in
-/// `crate::memory::trend`.
+/// A robust linear trend of bytes over step numbers, by [`crate::memory::detector`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
-    /// Points it rests on.
+    /// Points that were looked at.
     pub n: u64,
-    /// Step of the first of them.
+    /// Step from which on it grows like that.
     pub from_step: u64,
-    /// Step of the last.
+    /// Step of the last point.
     pub to_step: u64,
-    /// The line at the first step.
-    pub first_bytes: u64,
-    /// The line at the last step.
-    pub last_bytes: u64,
-    /// Median of the slopes of all pairs of levels, bytes per step.
+    /// Slope, bytes per step.
     pub slope_per_step: f64,
     /// 95 % confidence interval of the slope.
     #[cfg_attr(feature = "schema", schemars(with = "(Option<f64>, Option<f64>)"))]
@@ -143,10 +126,64 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// Whether its confidence interval leaves out that there is none.
+    /// What it rises from its first step to its last, bytes.
     #[must_use]
-    pub fn is_clear(&self) -> bool {
-        self.confidence_interval.0 > 0.0 || self.confidence_interval.1 < 0.0
+    pub fn growth_bytes(&self) -> u64 {
+        (self.slope_per_step * self.to_step.saturating_sub(self.from_step) as f64).round().max(0.0) as u64
+    }
+}
+
+/// What memory does over the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryCourse {
+    /// In a word.
+    pub verdict: CourseVerdict,
+    /// Whether resident memory alone says so.
+    pub is_suspected: bool,
+    /// The growth that the verdict is about; absent where points are too few.
+    pub trend: Option<Trend>,
+    /// Where growth comes to that ends, bytes.
+    pub plateau_bytes: Option<u64>,
+    /// The smallest growth that would have been seen, bytes a step.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub least_seen_bytes_per_step: f64,
+    /// About how many more steps decide, where it is undecided.
+    pub more_steps: Option<u64>,
+}
+
+/// What memory does, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CourseVerdict {
+    /// Grows, and goes on.
+    Leak,
+    /// Grows ever more slowly.
+    Decelerating,
+    /// Grew from the begin to a size that it keeps.
+    CacheFilling,
+    /// Grew for a while, and no more.
+    Stopped,
+    /// The heap keeps its size, what the process holds of the system grows.
+    Fragmentation,
+    /// Keeps its size, as far as can be seen.
+    None,
+    /// Several of these describe it as well.
+    Undecided,
+}
+
+impl From<detector::Verdict> for CourseVerdict {
+    fn from(verdict: detector::Verdict) -> Self {
+        match verdict {
+            detector::Verdict::Leak => Self::Leak,
+            detector::Verdict::Decelerating => Self::Decelerating,
+            detector::Verdict::CacheFilling => Self::CacheFilling,
+            detector::Verdict::Stopped => Self::Stopped,
+            detector::Verdict::Fragmentation => Self::Fragmentation,
+            detector::Verdict::None => Self::None,
+            detector::Verdict::Undecided => Self::Undecided,
+        }
     }
 }
 

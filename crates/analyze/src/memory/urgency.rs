@@ -9,6 +9,8 @@ pub(crate) struct Urgency {
     pub(crate) bytes_per_hour: Option<f64>,
     /// Until the limit is reached; absent where none is set.
     pub(crate) hours_left: Option<f64>,
+    /// Hours to the limit at the ends of the rate's interval, fewer first; absent where it may not grow at all.
+    pub(crate) between_hours: Option<(f64, f64)>,
     /// 100 below an hour to the limit, 70 below a day, else by the rate; half of that for a suspected leak.
     pub(crate) severity: f64,
 }
@@ -22,10 +24,15 @@ impl Urgency {
             Some(_) if done.elapsed_ns > 0 => Some(growth.numbers as f64 / (done.elapsed_ns as f64 / 1e9)),
             _ => mean_rate(summary),
         };
-        let bytes_per_hour = steps_per_second.map(|rate| growth.line.trend.slope_per_step * rate * 3_600.0);
-        let left = (limit_bytes > 0).then(|| limit_bytes.saturating_sub(growth.leak.live_bytes));
-        let hours_left =
-            left.zip(bytes_per_hour).filter(|&(_, rate)| rate > 0.0).map(|(left, rate)| left as f64 / rate);
+        let bytes_per_hour = steps_per_second.map(|rate| growth.trend.slope_per_step * rate * 3_600.0);
+        let left = (limit_bytes > 0).then(|| limit_bytes.saturating_sub(growth.leak.live_bytes) as f64);
+        let hours = |bytes_per_step: f64| {
+            let rate = bytes_per_step * steps_per_second? * 3_600.0;
+            left.filter(|_| rate > 0.0).map(|left| left / rate)
+        };
+        let (low, high) = growth.trend.confidence_interval;
+        let hours_left = hours(growth.trend.slope_per_step);
+        let between_hours = hours(high).zip(hours(low));
         let points = match hours_left {
             Some(hours) if hours < 1.0 => 100.0,
             Some(hours) if hours < 24.0 => 70.0,
@@ -33,7 +40,7 @@ impl Urgency {
         };
         let is_suspected = growth.leak.verdict == LeakVerdict::Suspected;
         let severity = severity(if is_suspected { points / 2.0 } else { points });
-        Self { bytes_per_hour, hours_left, severity }
+        Self { bytes_per_hour, hours_left, between_hours, severity }
     }
 }
 

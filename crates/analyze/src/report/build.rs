@@ -265,6 +265,7 @@ fn memory_of(summary: &Summary) -> Option<Memory> {
     known.then(|| Memory {
         live: memory.live.clone(),
         rss: memory.rss.clone(),
+        course: memory.course,
         processes: memory.processes.clone(),
         by_section: memory.by_section.clone(),
         sampled: summary.live_memory.clone(),

@@ -21,7 +21,7 @@ pub use crate::loaders::{InputShare, InputVerdict};
 pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
     BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Example, Gpus, Hosts, InstanceRow, Limit,
-    LiveMemory, ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory,
+    LiveMemory, MemoryCourse, ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory,
     RetainedSeries, SectionRow, Stats, StepChange, StepSeries, Threads, Throughput, TrendPair, ValueSeries,
     WaitSummary,
 };
@@ -334,6 +334,8 @@ pub struct Memory {
     pub live: Option<TrendPair>,
     /// Resident bytes.
     pub rss: Option<TrendPair>,
+    /// What it does; null where numbers do not tell steps apart.
+    pub course: Option<MemoryCourse>,
     /// What processes say between steps.
     pub processes: Vec<ProcessMemory>,
     /// What sections hold over the steps; null where nothing is known about it.

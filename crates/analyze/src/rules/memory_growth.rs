@@ -3,12 +3,11 @@
 use serde_json::json;
 
 use super::{Config, Judged, RestsOn, Rule, fine};
-use crate::accumulate::saturate::saturate_signed;
 pub use crate::memory::Thresholds;
-use crate::memory::{Growth, Leak, LeakVerdict, Line, Urgency, grown, steps_of};
+use crate::memory::{Growth, Leak, LeakVerdict, Urgency};
 use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded};
-use crate::report::units::{bytes, count, duration, signed_bytes, things};
-use crate::summary::{StepNumbers, Summary};
+use crate::report::units::{bytes, count, duration, things};
+use crate::summary::{CourseVerdict, MemoryCourse, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
     notes: |summary, _, _| notes(summary),
@@ -22,8 +21,8 @@ const OTHER_CANDIDATES: usize = 4;
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.memory_growth;
     match Growth::of(summary, thresholds)? {
-        None => fine(unchanged(summary)),
-        Some(growth) => Ok(vec![finding(&growth, summary, thresholds)]),
+        Err(course) => fine(without_leak(summary, &course)),
+        Ok(growth) => Ok(vec![finding(&growth, summary, thresholds)]),
     }
 }
 
@@ -45,24 +44,30 @@ fn notes(summary: &Summary) -> Vec<Note> {
     note.into_iter().collect()
 }
 
-fn unchanged(summary: &Summary) -> String {
-    let (kind, pair) = match (&summary.memory.live, &summary.memory.rss) {
-        (Some(live), _) => ("live", live),
-        (None, Some(rss)) => ("resident", rss),
-        (None, None) => return "memory does not grow".into(),
-    };
-    let change = saturate_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
-    format!(
-        "{kind} memory changed by {} from the first step to the last, without lasting growth",
-        signed_bytes(change)
-    )
+/// What memory does where it does not grow on.
+fn without_leak(summary: &Summary, course: &MemoryCourse) -> String {
+    let kind = if course.is_suspected { "resident" } else { "live" };
+    let pair = if course.is_suspected { &summary.memory.rss } else { &summary.memory.live };
+    let last = pair.as_ref().map_or(0, |pair| pair.last_bytes);
+    let end = bytes(course.plateau_bytes.unwrap_or(last));
+    let seen = bytes(course.least_seen_bytes_per_step.ceil().max(0.0) as u64);
+    match course.verdict {
+        CourseVerdict::Decelerating => match course.plateau_bytes {
+            Some(_) => format!("{kind} memory grows ever more slowly, to about {end}"),
+            None => format!("{kind} memory grows ever more slowly; it came to {end}"),
+        },
+        CourseVerdict::CacheFilling => {
+            format!("{kind} memory filled up to about {end}, as a cache does, and stays there")
+        }
+        CourseVerdict::Stopped => format!("{kind} memory grew for a while and stopped at about {end}"),
+        _ => format!("{kind} memory does not grow; {seen} a step would have been seen"),
+    }
 }
 
 fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Finding {
-    let Line { trend, tail, is_late } = growth.line;
-    let (growth_bytes, steps) = (grown(&trend), steps_of(&trend));
-    let Urgency { bytes_per_hour, hours_left, severity } =
-        Urgency::of(growth, summary, thresholds.limit_bytes);
+    let (trend, steps) = (&growth.trend, growth.steps());
+    let growth_bytes = trend.growth_bytes();
+    let urgency = Urgency::of(growth, summary, thresholds.limit_bytes);
     let others: Vec<_> = growth
         .candidates
         .iter()
@@ -72,10 +77,15 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
         .collect();
     let named = growth.leak.section.as_ref();
     let own = growth.candidates.iter().find(|(path, _)| Some(path) == named).map(|&(_, net)| net);
-    let suspected = growth.leak.verdict == LeakVerdict::Suspected;
     let slope = bytes(trend.slope_per_step.max(0.0).round() as u64);
-    let since = if is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
-    let what = if suspected { "Resident memory grows (a leak is suspected)" } else { "Memory grows" };
+    let since = if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
+    let what = match (growth.course.verdict, growth.leak.verdict) {
+        (CourseVerdict::Fragmentation, _) => {
+            "Resident memory grows, the heap does not (fragmentation or retention),"
+        }
+        (_, LeakVerdict::Suspected) => "Resident memory grows (a leak is suspected)",
+        (_, LeakVerdict::Growing) => "Memory grows",
+    };
     let total = format!("{} in {}", bytes(growth_bytes), things(steps, "step", "steps"));
     let lines: Vec<_> = growth
         .leak
@@ -88,34 +98,48 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
             Some(line) => format!("Leaks {slope} a step{since} {}: {total}.", line.words()),
             None => format!("{what} by {slope} a step{since}, {total}."),
         },
-        severity,
+        severity: urgency.severity,
         section: growth.leak.section.clone(),
         evidence: Evidence::new()
             .with("growth_per_step_bytes", growth.leak.bytes_per_step)
             .with("slope_low_bytes", growth.leak.confidence_interval.0)
             .with("slope_high_bytes", growth.leak.confidence_interval.1)
             .with("p_value", growth.leak.p_value)
-            .with("last_third_per_step_bytes", rounded(tail.slope_per_step, 3))
             .with("from_step", trend.from_step)
             .with("steps", steps)
             .with("growth_bytes", growth_bytes)
-            .with("first_bytes", trend.first_bytes)
-            .with("last_bytes", trend.last_bytes)
-            .with_known("growth_per_hour_bytes", bytes_per_hour.map(|rate| rate.round() as u64))
-            .with_known("hours_to_limit", hours_left.map(|hours| rounded(hours, 2)))
+            .with("first_bytes", growth.gauge.first_bytes)
+            .with("last_bytes", growth.gauge.last_bytes)
+            .with_known("growth_per_hour_bytes", urgency.bytes_per_hour.map(|rate| rate.round() as u64))
+            .with_known("hours_to_limit", urgency.hours_left.map(|hours| rounded(hours, 2)))
+            .with_known("hours_to_limit_at_least", urgency.between_hours.map(|hours| rounded(hours.0, 2)))
+            .with_known("hours_to_limit_at_most", urgency.between_hours.map(|hours| rounded(hours.1, 2)))
             .with_known("section_net_per_step_bytes", own)
             .with("allocated_at", lines)
             .with("other_candidates", others),
-        recommendation: advice(&growth.leak, growth.is_told, summary.memory.live.is_some(), hours_left),
+        recommendation: advice(
+            &growth.leak,
+            growth.is_told,
+            summary.memory.live.is_some(),
+            &deadline(&urgency, thresholds.limit_bytes),
+        ),
         ..Finding::default()
     }
 }
 
+/// When the limit is reached, where one is known.
+fn deadline(urgency: &Urgency, limit_bytes: u64) -> String {
+    let time = |hours: f64| duration((hours * 3.6e12).min(1e19) as u64);
+    let between = urgency
+        .between_hours
+        .map_or(String::new(), |(least, most)| format!(" ({} to {})", time(least), time(most)));
+    urgency.hours_left.map_or(String::new(), |hours| {
+        format!(" It reaches {} in {}{between}.", bytes(limit_bytes), time(hours))
+    })
+}
+
 /// `is_told` is whether sections say what they leave behind, `is_counted` whether the heap is counted.
-fn advice(leak: &Leak, is_told: bool, is_counted: bool, hours_left: Option<f64>) -> String {
-    let time = hours_left.map_or(String::new(), |hours| {
-        format!(" The limit is reached in {}.", duration((hours * 3.6e12).min(1e19) as u64))
-    });
+fn advice(leak: &Leak, is_told: bool, is_counted: bool, time: &str) -> String {
     match (&leak.section, leak.verdict) {
         (Some(section), _) => format!(
             "Look at what `{section}` keeps: histories, caches without bound, values collected by step. Clear \

@@ -4,7 +4,7 @@
 use stepscope_core::Mode;
 
 use crate::context::Context;
-use crate::memory::trend::student;
+use crate::memory::detector::student;
 use crate::phases::PhaseKey;
 use crate::phases::section_time::id_of;
 use crate::report::finding::{Finding, FindingType, TimeBase, rounded};

@@ -1,6 +1,6 @@
 //! Figures over steps, the user's values, memory.
 
-use stepscope_analyze::summary::{Gauge, StepNumbers};
+use stepscope_analyze::summary::{CourseVerdict, Gauge, StepNumbers};
 use stepscope_core::Mode;
 use stepscope_model::{Figure, Trace};
 
@@ -103,11 +103,9 @@ fn growth_by_step_is_a_trend_and_warm_up_is_not() {
     let live = summary.memory.live.as_ref().unwrap();
     assert_eq!((live.first_bytes, live.last_bytes, live.max_bytes), (0, 1_405_504, 1_405_504));
     let whole = live.whole.unwrap();
-    assert_eq!((whole.n, whole.slope_per_step, whole.confidence_interval), (95, 4_096.0, (4_096.0, 4_096.0)));
-    assert!(whole.p_value < 1e-8);
-    assert_eq!((whole.from_step, whole.to_step), (5, 99));
-    assert_eq!((whole.first_bytes, whole.last_bytes, live.late), (1_020_480, 1_405_504, None));
-    // Steps 67.67 to 99.
-    assert_eq!(live.tail.unwrap().n, 32);
+    assert_eq!((whole.n, whole.to_step, whole.slope_per_step.round()), (100, 99, 4_096.0));
+    // Blocks of two steps: what was there first is gone by the fourth.
+    assert!((4..=8).contains(&whole.from_step), "{whole:?}");
+    assert_eq!(summary.memory.course.unwrap().verdict, CourseVerdict::Leak);
     assert_eq!(summary.memory.rss, None);
 }

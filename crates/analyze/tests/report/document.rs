@@ -32,8 +32,8 @@ table a rule:
 min_share = 0.1
 ```
 
-Keys that end in `_share` are parts of one (0.1 for 10 %) and lie within 0 and 1, as probabilities (`_p_value`) do; severities
-(`severity`, `_severity`) lie within 0 and 100; all others are finite and not negative. Anything else is an error.
+Keys that end in `_share` are parts of one (0.1 for 10 %) and lie within 0 and 1; severities (`severity`, `_severity`) lie
+within 0 and 100; all others are finite and not negative. Anything else is an error.
 
 ";
 

@@ -4,10 +4,10 @@ mod series;
 
 pub(crate) use series::{point, queued};
 use stepscope_analyze::summary::{
-    BatchSummary, BetweenStepsRow, Coverage, CriticalPath, DurationBucket, FigureSum, InSteps, InstanceRow,
-    LoaderRow, Losses, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
-    SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, StepUseRow, ThreadShares, Throughput,
-    Trend, TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
+    BatchSummary, BetweenStepsRow, CourseVerdict, Coverage, CriticalPath, DurationBucket, FigureSum, InSteps,
+    InstanceRow, LoaderRow, Losses, MemoryCourse, ModeSummary, PhaseName, PhaseRow, PhaseSource, RunIdentity,
+    RunState, SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, StepUseRow,
+    ThreadShares, Throughput, Trend, TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
@@ -19,6 +19,19 @@ fn distribution(values: impl IntoIterator<Item = u64>) -> Distribution {
     let mut distribution = Distribution::default();
     values.into_iter().for_each(|value| distribution.record(value));
     distribution
+}
+
+/// What memory does by a gauge: `growing`, where it grows.
+fn course(pair: &TrendPair, growing: CourseVerdict, is_suspected: bool) -> MemoryCourse {
+    let grows = pair.whole.is_some_and(|trend| trend.slope_per_step > 0.0);
+    MemoryCourse {
+        verdict: if grows { growing } else { CourseVerdict::None },
+        is_suspected,
+        trend: pair.whole,
+        plateau_bytes: None,
+        least_seen_bytes_per_step: 2_048.0,
+        more_steps: None,
+    }
 }
 
 /// Figures of a list of values.
@@ -318,39 +331,41 @@ impl Run {
         self
     }
 
-    /// Live memory that grows by the step, at the end as in the whole.
-    pub(crate) fn live(mut self, first_bytes: u64, per_step: f64, tail_per_step: f64, p_value: f64) -> Self {
-        self.summary.memory.live = Some(self.pair(first_bytes, per_step, tail_per_step, p_value));
+    /// Live memory that grows by the step: a leak, where it does.
+    pub(crate) fn live(mut self, first_bytes: u64, per_step: f64) -> Self {
+        let pair = self.pair(first_bytes, per_step);
+        self.summary.memory.course = Some(course(&pair, CourseVerdict::Leak, false));
+        self.summary.memory.live = Some(pair);
         self
     }
 
-    /// The same of resident memory.
-    pub(crate) fn rss(mut self, first_bytes: u64, per_step: f64, tail_per_step: f64, p_value: f64) -> Self {
-        self.summary.memory.rss = Some(self.pair(first_bytes, per_step, tail_per_step, p_value));
+    /// The same of resident memory; where live memory is flat, fragmentation.
+    pub(crate) fn rss(mut self, first_bytes: u64, per_step: f64) -> Self {
+        let pair = self.pair(first_bytes, per_step);
+        let memory = &mut self.summary.memory;
+        match memory.course.map(|course| course.verdict) {
+            None => memory.course = Some(course(&pair, CourseVerdict::Leak, true)),
+            Some(CourseVerdict::None) if per_step > 0.0 => {
+                memory.course = Some(course(&pair, CourseVerdict::Fragmentation, true));
+            }
+            Some(_) => {}
+        }
+        memory.rss = Some(pair);
         self
     }
 
-    fn pair(&self, first_bytes: u64, per_step: f64, tail_per_step: f64, p_value: f64) -> TrendPair {
+    fn pair(&self, first_bytes: u64, per_step: f64) -> TrendPair {
         let n = self.steps();
         let last_bytes = first_bytes + (per_step * n as f64) as u64;
-        let trend = |slope: f64| Trend {
+        let whole = Trend {
             n,
             from_step: 0,
             to_step: n - 1,
-            first_bytes,
-            last_bytes,
-            slope_per_step: slope,
-            confidence_interval: (slope - slope.abs() * 0.01, slope + slope.abs() * 0.01),
-            p_value,
+            slope_per_step: per_step,
+            confidence_interval: (per_step - per_step.abs() * 0.01, per_step + per_step.abs() * 0.01),
+            p_value: 1e-12,
         };
-        TrendPair {
-            first_bytes,
-            last_bytes,
-            max_bytes: last_bytes,
-            whole: Some(trend(per_step)),
-            tail: Some(trend(tail_per_step)),
-            late: None,
-        }
+        TrendPair { first_bytes, last_bytes, max_bytes: last_bytes, whole: Some(whole) }
     }
 
     /// What a section leaves behind a step.
@@ -573,8 +588,8 @@ pub(crate) fn healthy() -> Run {
         .numbered()
         .loader(2, 18 * MS, 0.99)
         .waits(50_000, 18 * MS, 3)
-        .live(3_000_000, 0.0, 0.0, 0.9)
-        .rss(30_000_000, 20.0, 0.0, 0.001)
+        .live(3_000_000, 0.0)
+        .rss(30_000_000, 0.0)
         .leaves("step/forward", 12)
         .threads(98, 1)
         .allocates(120.0, 3.0)

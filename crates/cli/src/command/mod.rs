@@ -8,6 +8,7 @@ pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod leak_check;
 pub(crate) mod merge;
 pub(crate) mod monitor;
 pub(crate) mod push;

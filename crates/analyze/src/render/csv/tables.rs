@@ -240,24 +240,8 @@ pub(super) const TABLES: &[Table] = &[
         "memory.kinds.*",
         "memory first_bytes last_bytes max_bytes \
          whole_points=whole.n whole_from_step=whole.from_step whole_to_step=whole.to_step \
-         whole_first_bytes=whole.first_bytes whole_last_bytes=whole.last_bytes \
          whole_slope_bytes_per_step=whole.slope_per_step whole_low_bytes_per_step=whole.confidence_interval.0 \
-         whole_high_bytes_per_step=whole.confidence_interval.1 whole_p_value=whole.p_value \
-         tail_points=tail.n tail_from_step=tail.from_step tail_to_step=tail.to_step \
-         tail_first_bytes=tail.first_bytes tail_last_bytes=tail.last_bytes \
-         tail_slope_bytes_per_step=tail.slope_per_step tail_low_bytes_per_step=tail.confidence_interval.0 \
-         tail_high_bytes_per_step=tail.confidence_interval.1 tail_p_value=tail.p_value \
-         late_points=late.growth.n late_from_step=late.growth.from_step late_to_step=late.growth.to_step \
-         late_first_bytes=late.growth.first_bytes late_last_bytes=late.growth.last_bytes \
-         late_slope_bytes_per_step=late.growth.slope_per_step \
-         late_low_bytes_per_step=late.growth.confidence_interval.0 \
-         late_high_bytes_per_step=late.growth.confidence_interval.1 late_p_value=late.growth.p_value \
-         late_tail_points=late.tail.n late_tail_from_step=late.tail.from_step late_tail_to_step=late.tail.to_step \
-         late_tail_first_bytes=late.tail.first_bytes late_tail_last_bytes=late.tail.last_bytes \
-         late_tail_slope_bytes_per_step=late.tail.slope_per_step \
-         late_tail_low_bytes_per_step=late.tail.confidence_interval.0 \
-         late_tail_high_bytes_per_step=late.tail.confidence_interval.1 late_tail_p_value=late.tail.p_value \
-         late_freed_bytes=late.freed_bytes",
+         whole_high_bytes_per_step=whole.confidence_interval.1 whole_p_value=whole.p_value",
     ),
     // What was measured of machines, of their processes and of GPUs: of the whole run, and by stretch of it.
     ("hosts.csv", "host.hosts.*", "host=name sources every_ns steps_per_stretch steps_measured steps"),

@@ -1,0 +1,76 @@
+//! Whether a series of memory leaks: since when, how fast, until when. Pure arithmetic over `std` alone, so that a running
+//! program can ask it as well; knows nothing of runs, sections and reports.
+//!
+//! A series is cut into attempts, each into at most 64 levels (what memory falls back to); shapes are compared on those by
+//! a criterion that counts dependent levels as fewer.
+
+mod clean;
+mod deadline;
+mod levels;
+mod shapes;
+mod slope;
+pub(crate) mod student;
+mod verdict;
+
+pub use deadline::{Left, steps_left};
+pub use verdict::{Judgment, Verdict};
+
+/// One gauge over the steps: step number and bytes, in the order they were recorded. Not finite or negative is missing.
+pub type Gauge = [(u64, f64)];
+
+/// What memory is known of a process over its steps; empty where a gauge is unknown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Memory<'a> {
+    /// Bytes allocated and not freed.
+    pub live: &'a Gauge,
+    /// Of these, bytes that are older than some steps.
+    pub mature: &'a Gauge,
+    /// Resident bytes.
+    pub rss: &'a Gauge,
+    /// Bytes that the allocator holds of the system.
+    pub reserved: &'a Gauge,
+}
+
+/// Growth below which counted bytes do not leak: what a program notes of itself.
+const LIVE_FLOOR_BYTES: f64 = 65_536.0;
+
+/// The same of resident and reserved bytes, which the kernel counts in batches.
+const RSS_FLOOR_BYTES: f64 = 524_288.0;
+
+/// The verdict on a process: of counted bytes where there are any, else of resident ones (then suspected).
+#[must_use]
+pub fn judge(memory: &Memory<'_>) -> Judgment {
+    let held = [memory.rss, memory.reserved];
+    let outside = || {
+        let judged = held.iter().map(|gauge| verdict::of(gauge, RSS_FLOOR_BYTES));
+        judged.min_by_key(|judgment| judgment.verdict.rank()).unwrap_or_default()
+    };
+    if memory.live.is_empty() && memory.mature.is_empty() {
+        return Judgment { is_suspected: true, ..outside() };
+    }
+    let live = verdict::of(memory.live, LIVE_FLOOR_BYTES);
+    let mature = verdict::of(memory.mature, LIVE_FLOOR_BYTES);
+    let counted = match (live.verdict, mature.verdict) {
+        _ if memory.mature.is_empty() => live,
+        _ if memory.live.is_empty() => mature,
+        // What lives short explains the growth of the whole.
+        (Verdict::Leak, Verdict::None) if mature.least_seen < 0.3 * live.bytes_per_step => {
+            Judgment { verdict: Verdict::Undecided, ..live }
+        }
+        (Verdict::Leak, _) => live,
+        // Old bytes are not hidden by what comes and goes.
+        (Verdict::Undecided, Verdict::Leak) => mature,
+        (Verdict::None, Verdict::Leak) if live.least_seen > 0.5 * mature.bytes_per_step => mature,
+        _ => live,
+    };
+    if counted.verdict == Verdict::None {
+        let held = outside();
+        if held.verdict == Verdict::Leak {
+            return Judgment { verdict: Verdict::Fragmentation, is_suspected: true, ..held };
+        }
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests;
