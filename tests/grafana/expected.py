@@ -158,6 +158,27 @@ def table(panel, results, told, sight):
             yield f"the column {renamed.get(name, name)!r} is missing among {told['names']}"
     for name in hidden & set(told["names"]):
         yield f"the column {name!r} is hidden in the board"
+    places = {renamed.get(name, name): place for change in panel.get("transformations", []) if change["id"] == "organize"
+              for name, place in change["options"]["indexByName"].items()}
+    shown = [name for name in told["names"] if name in places]
+    if shown != sorted(shown, key=places.get):
+        yield f"the columns stand as {shown}"
+    yield from unsorted(panel["options"]["sortBy"], sight)
+
+
+def unsorted(by, sight):
+    """Of rows that are equal in the first of two sorted columns, those whose second grows."""
+    if len(by) < 2:
+        return
+    missing = [one["displayName"] for one in by if one["displayName"] not in sight["heads"]]
+    if missing:
+        yield f"it is sorted by {missing}, of {sight['heads']}"
+        return
+    first, second = (sight["heads"].index(one["displayName"]) for one in by)
+    rows = [row for row in sight["rows"] if row]
+    for above, below in zip(rows, rows[1:]):
+        if above[first] == below[first] and float(above[second]) < float(below[second]):
+            yield f"{above} stands above {below}"
 
 
 def text(panel, _, __, sight):

@@ -29,6 +29,7 @@ return Object.fromEntries([...document.querySelectorAll('section[data-panel]')].
   return [section.dataset.panel, {
     text: section.innerText, ink: Math.max(0, ...ink), failed: section.querySelector('.failed')?.innerText ?? '',
     heads: [...section.querySelectorAll('[role=columnheader]')].map((head) => head.innerText.trim()),
+    rows: [...section.querySelectorAll('[role=row]')].map((row) => [...row.querySelectorAll('[role=gridcell]')].map((cell) => cell.innerText.trim())),
     box: [box.left, box.top, box.right, box.bottom],
   }];
 }))"""

@@ -178,10 +178,10 @@ fn sections() -> crate::dashboards::panel::Draft {
     .query(&own.top(30), "")
     .query(&count.by_on("and", &by, &own.top(30)), "")
     .query(&allocated.by_on("and", &by, &own.top(30)), "")
+    .column(&label(attr::PATH), "Section", Vec::new())
+    .column(&label(attr::PHASE), "Phase", Vec::new())
     .column("Value #A", "Own time", vec![has_unit(unit::NANOSECONDS)])
     .column("Value #B", "Calls", Vec::new())
     .column("Value #C", "Allocated", vec![has_unit(unit::BYTES)])
-    .column(&label(attr::PATH), "Section", Vec::new())
-    .column(&label(attr::PHASE), "Phase", Vec::new())
     .hiding(&["Time"])
 }
