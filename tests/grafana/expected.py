@@ -86,9 +86,11 @@ def plot(panel, results, _, sight):
         if not is_empty(panel, sight):
             yield "no data, and no word of what to switch on"
         return
-    if sight["ink"] < 3:
-        yield f"nothing is drawn: {sight['ink']} colours"
+    if not sight["ink"]:
+        yield "nothing is drawn"
     for target, one in series:
+        if not math.isfinite(float(one["values"][0][1])):
+            yield f"it begins with {one['values'][0][1]}, so that nothing is drawn: {target['expr']}"
         for name in nameless(target, one["metric"]):
             yield f"a series has no label {name!r}, whose name is shown instead"
     # A legend that is too long is scrolled.
@@ -101,8 +103,8 @@ def plot(panel, results, _, sight):
 def trend(panel, _, told, sight):
     if sum(told["rows"]) == 0:
         return
-    if sight["ink"] < 3:
-        yield f"nothing is drawn: {sight['ink']} colours"
+    if not sight["ink"]:
+        yield "nothing is drawn"
     for name in told["names"][1:]:
         if name not in sight["text"]:
             yield f"{name!r} is not in the legend"
@@ -188,5 +190,5 @@ def text(panel, _, __, sight):
 
 
 def flames(panel, _, told, sight):
-    if sum(told["rows"]) and sight["ink"] < 3:
-        yield f"nothing is drawn: {sight['ink']} colours"
+    if sum(told["rows"]) and not sight["ink"]:
+        yield "nothing is drawn"

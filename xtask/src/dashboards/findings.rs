@@ -6,7 +6,7 @@ use std::fs;
 use stepscope_core::{attr, metric};
 
 use super::board::{row_in_jaeger, row_on_training, without};
-use super::panel::{Draft, has_link, has_texts, has_unit, is_severity, is_wide, table, unit};
+use super::panel::{Draft, has_link, has_texts, has_unit, is_severity, is_whole_on_click, is_wide, table, unit};
 use super::query::{JOB, Series, label, of};
 use crate::Outcome;
 use crate::process::root;
@@ -79,12 +79,20 @@ pub(super) fn findings(
         .column("Value #A", SEVERITY, is_severity())
         .column(&label(attr::FINDING_RULE), "Finding", vec![titles, is_wide(180)])
         .column(&label(attr::PATH), "Section", Vec::new())
-        .column(ADVICE, "What to do", vec![advice])
-        .column(&label(attr::RUN_ID), "Run", vec![has_link("The run's training board", &row_on_training())])
+        .column(ADVICE, "What to do", vec![advice, is_whole_on_click()])
+        .column(
+            &label(attr::RUN_ID),
+            "Run",
+            vec![has_link("The run's training board", &row_on_training()), is_wide(160)],
+        )
         .column("Value #B", "Run began", vec![has_unit(unit::TIME), is_wide(170)])
         .column(&label(attr::PHASE), "Phase", vec![is_wide(120)])
         .column(&label(attr::RANK), "Rank", vec![is_wide(60)])
-        .column(JOB, "Program", vec![has_link("The run's traces in Jaeger", &row_in_jaeger())])
+        .column(
+            JOB,
+            "Program",
+            vec![has_link("The run's traces in Jaeger", &row_in_jaeger()), is_wide(130)],
+        )
         .hiding(&[
             "Time",
             "__name__",

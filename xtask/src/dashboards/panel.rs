@@ -1,7 +1,7 @@
 //! Panels as the boards write them down: a title, a sentence, a unit, what is said where nothing is there, queries. The
 //! looks are the same everywhere and live here.
 
-pub(super) use super::column::{has_link, has_texts, has_unit, is_severity, is_wide};
+pub(super) use super::column::{has_link, has_texts, has_unit, is_severity, is_whole_on_click, is_wide};
 use super::model::{
     CellOptions, Color, Custom, DataLink, DataSource, Defaults, FieldConfig, Legend, Matcher, Options,
     Override, Panel, Place, Property, Reduce, SortBy, Stacking, Target, Threshold, Thresholds, Tooltip,

@@ -54,6 +54,7 @@ pub(super) fn of_step_spans(quantile: &str) -> Expression {
         label(SPANS),
         SectionKind::Step
     ))
+    .numbers()
 }
 
 /// Series of a metric.
@@ -205,7 +206,12 @@ impl Expression {
 
     /// A quantile of native histograms.
     pub(super) fn quantile(&self, quantile: &str) -> Self {
-        Self(format!("histogram_quantile({quantile}, {})", self.0))
+        Self(format!("histogram_quantile({quantile}, {})", self.0)).numbers()
+    }
+
+    /// What is not below 0, where nothing can be, without what is no number: a plot that begins with such a point stays empty.
+    pub(super) fn numbers(&self) -> Self {
+        self.with(">=", "0")
     }
 
     /// The only value of this, which has no labels to match.

@@ -66,7 +66,8 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 .query(&severity.now().max(&[attr::FINDING_RULE]), &rule),
         ],
     )
-    .row(9, [runs(), text("Where the sentences are", "Where a finding's sentence and evidence are.", ABOUT)]);
+    .row(9, [runs()])
+    .row(4, [text("Where the sentences are", "Where a finding's sentence and evidence are.", ABOUT)]);
     Ok(board.finish(Vec::new()))
 }
 

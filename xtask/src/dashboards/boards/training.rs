@@ -160,7 +160,8 @@ fn quantile(quantile: &str) -> Expression {
 /// Own time a step.
 fn by_phase() -> Expression {
     let own = of(&layer::SECTION_SELF_BUSY).unlike(attr::SECTION_KIND, AROUND).rate().of_run();
-    own.sum(&[attr::PHASE]).by("/", &ended_steps().sum(&[]).scalar()).with_words(attr::PHASE, "in no phase")
+    let steps = ended_steps().sum(&[]).with(">", "0").scalar();
+    own.sum(&[attr::PHASE]).by("/", &steps).numbers().with_words(attr::PHASE, "in no phase")
 }
 
 fn sections() -> crate::dashboards::panel::Draft {
