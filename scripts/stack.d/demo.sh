@@ -13,7 +13,7 @@ demo_program() {
   if [ -n "${STEPSCOPE_BIN-}" ]; then
     program=$STEPSCOPE_BIN
   elif command -v cargo >/dev/null; then
-    say "building stepscope …"
+    say "building stepscope, a release: two to six minutes on 2 cores the first time (STEPSCOPE_BIN names a built one) …"
     (cd "$here/.." && cargo build --quiet --release -p stepscope-cli) || fail "failed to build stepscope"
     program=${CARGO_TARGET_DIR:-$here/../target}/release/stepscope
   else
@@ -73,19 +73,17 @@ demo_arrived() {
 demo_end() {
   trap '' INT TERM
   kill ${demo_pids[@]+"${demo_pids[@]}"} 2>/dev/null || true
-  stop "$1" TERM collector jaeger prometheus
+  stop "$1" TERM "${all[@]}"
   say stopped
 }
 
 demo() {
   local dir=$1 ports=$2 program name began=$SECONDS now
-  demo_program
-  for name in collector jaeger prometheus; do
-    if is_running "$dir" "$name"; then
-      fail "$name runs in $dir already: scripts/stack stop --dir $dir collector jaeger prometheus, or another --dir"
-    fi
-    build "$name"
+  for name in "${all[@]}"; do
+    ! is_running "$dir" "$name" || fail "$name runs in $dir already: scripts/stack stop --dir $dir, or another --dir"
   done
+  demo_program
+  for name in "${all[@]}"; do build "$name"; done
   configure "$dir" "$ports" --config "$here/../collector-config/laptop.yaml" --config "$here/../collector-config/prometheus.yaml"
   dir=$(cd "$dir" && pwd)
   mkdir -p "$dir/runs" "$dir/reports"
@@ -94,7 +92,7 @@ demo() {
   trap "demo_end '$dir'" EXIT
   say "starting collector, Jaeger and Prometheus …"
   # Their addresses are told at the end, and only those that are of use.
-  start "$dir" collector jaeger prometheus >/dev/null 2> >(sed '/: process /d; /^  [A-Z_]*=/d' >&2)
+  start "$dir" "${all[@]}" >/dev/null 2> >(sed '/: process /d; /^  [A-Z_]*=/d' >&2)
   now=$(date +%H%M%S)
   demo_run "$dir" "healthy-$now" 1 --epochs "$demo_epochs"
   # Its steps take twice as long.
@@ -102,9 +100,9 @@ demo() {
   demo_run "$dir" "leak-$now" 2 --epochs "$demo_epochs" --leak
   demo_arrived "$dir" "leak-$now"
   demo_said "$dir" "$now" $((SECONDS - began))
-  # Waiting for it, the shell takes signals at once.
-  while :; do
-    sleep 3600 &
+  # Until others stop them. Waiting for it, the shell takes signals at once.
+  while is_running "$dir" collector || is_running "$dir" jaeger || is_running "$dir" prometheus; do
+    sleep 2 &
     demo_pids=($!)
     wait $! || true
   done

@@ -193,6 +193,7 @@ stop() {
   for program in collector jaeger prometheus; do
     [[ " $* " == *" $program "* ]] || continue
     if is_running "$dir" "$program"; then
+      say "stopping $program in $dir"
       pid=$(cat "$dir/$program.pid")
       kill -s "$signal" "$pid" 2>/dev/null || true
       deadline=$((SECONDS + stop_limit))

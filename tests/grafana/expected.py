@@ -86,9 +86,11 @@ def plot(panel, results, _, sight):
         if not is_empty(panel, sight):
             yield "no data, and no word of what to switch on"
         return
-    if sight["ink"] < 3:
-        yield f"nothing is drawn: {sight['ink']} colours"
+    if not sight["ink"]:
+        yield "nothing is drawn"
     for target, one in series:
+        if not math.isfinite(float(one["values"][0][1])):
+            yield f"it begins with {one['values'][0][1]}, so that nothing is drawn: {target['expr']}"
         for name in nameless(target, one["metric"]):
             yield f"a series has no label {name!r}, whose name is shown instead"
     # A legend that is too long is scrolled.
@@ -101,8 +103,8 @@ def plot(panel, results, _, sight):
 def trend(panel, _, told, sight):
     if sum(told["rows"]) == 0:
         return
-    if sight["ink"] < 3:
-        yield f"nothing is drawn: {sight['ink']} colours"
+    if not sight["ink"]:
+        yield "nothing is drawn"
     for name in told["names"][1:]:
         if name not in sight["text"]:
             yield f"{name!r} is not in the legend"
@@ -158,6 +160,27 @@ def table(panel, results, told, sight):
             yield f"the column {renamed.get(name, name)!r} is missing among {told['names']}"
     for name in hidden & set(told["names"]):
         yield f"the column {name!r} is hidden in the board"
+    places = {renamed.get(name, name): place for change in panel.get("transformations", []) if change["id"] == "organize"
+              for name, place in change["options"]["indexByName"].items()}
+    shown = [name for name in told["names"] if name in places]
+    if shown != sorted(shown, key=places.get):
+        yield f"the columns stand as {shown}"
+    yield from unsorted(panel["options"]["sortBy"], sight)
+
+
+def unsorted(by, sight):
+    """Of rows that are equal in the first of two sorted columns, those whose second grows."""
+    if len(by) < 2:
+        return
+    missing = [one["displayName"] for one in by if one["displayName"] not in sight["heads"]]
+    if missing:
+        yield f"it is sorted by {missing}, of {sight['heads']}"
+        return
+    first, second = (sight["heads"].index(one["displayName"]) for one in by)
+    rows = [row for row in sight["rows"] if row]
+    for above, below in zip(rows, rows[1:]):
+        if above[first] == below[first] and float(above[second]) < float(below[second]):
+            yield f"{above} stands above {below}"
 
 
 def text(panel, _, __, sight):
@@ -167,5 +190,5 @@ def text(panel, _, __, sight):
 
 
 def flames(panel, _, told, sight):
-    if sum(told["rows"]) and sight["ink"] < 3:
-        yield f"nothing is drawn: {sight['ink']} colours"
+    if sum(told["rows"]) and not sight["ink"]:
+        yield "nothing is drawn"

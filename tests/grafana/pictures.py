@@ -15,20 +15,24 @@ from browser import Browser  # noqa: E402
 
 BOARDS = HERE.parent.parent / "grafana" / "dashboards"
 WIDTH = 1500
-# What is seen of each panel: its text, the points of its plot that are not background, its failure.
+# What is seen of each panel: its text, how many colours its plot has beside greys, which are of axes, its failure.
 SEEN = """
 return Object.fromEntries([...document.querySelectorAll('section[data-panel]')].map((section) => {
   const ink = [...section.querySelectorAll('canvas')].map((canvas) => {
     if (!canvas.width || !canvas.height) return 0;
     const points = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
     const colors = new Set();
-    for (let at = 0; at < points.length; at += 4) if (points[at + 3]) colors.add(points[at] << 16 | points[at + 1] << 8 | points[at + 2]);
+    for (let at = 0; at < points.length; at += 4) {
+      const [red, green, blue] = [points[at], points[at + 1], points[at + 2]];
+      if (points[at + 3] && Math.max(red, green, blue) - Math.min(red, green, blue) > 60) colors.add(red << 16 | green << 8 | blue);
+    }
     return colors.size;
   });
   const box = section.getBoundingClientRect();
   return [section.dataset.panel, {
     text: section.innerText, ink: Math.max(0, ...ink), failed: section.querySelector('.failed')?.innerText ?? '',
     heads: [...section.querySelectorAll('[role=columnheader]')].map((head) => head.innerText.trim()),
+    rows: [...section.querySelectorAll('[role=row]')].map((row) => [...row.querySelectorAll('[role=gridcell]')].map((cell) => cell.innerText.trim())),
     box: [box.left, box.top, box.right, box.bottom],
   }];
 }))"""

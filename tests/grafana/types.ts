@@ -64,7 +64,7 @@ interface Fields<Custom> {
   overrides: Array<{
     matcher: MatcherConfig;
     properties: Array<{
-      id: 'custom.cellOptions' | 'custom.width' | 'displayName' | 'links' | 'mappings' | 'noValue' | 'thresholds' | 'unit';
+      id: 'custom.cellOptions' | 'custom.inspect' | 'custom.width' | 'displayName' | 'links' | 'mappings' | 'noValue' | 'thresholds' | 'unit';
       value: unknown;
     }>;
   }>;

@@ -57,7 +57,7 @@ fn install(folder: &Path) -> Outcome {
 /// Boards of reports, each followed by the JSON report on the same run.
 fn reports(folder: &Path, program: &Path, generator: &Path) -> Outcome<Vec<PathBuf>> {
     let large = folder.join("large.otlp");
-    let mut generate = command(generator, &["--steps", STEPS, "--spans-per-step", "10"]);
+    let mut generate = command(generator, &["--steps", STEPS, "--spans-per-step", "10", "--out"]);
     generate.arg(&large);
     run(generate)?;
     let inputs = root().join("tests/golden/inputs");

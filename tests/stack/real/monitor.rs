@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use stepscope_core::metric;
 use stepscope_core::vocabulary::Instrument;
+use stepscope_stack_tests::boards;
 use stepscope_stack_tests::http;
 use stepscope_stack_tests::program::{command, parse, stepscope};
+use stepscope_stack_tests::prometheus::Prometheus;
 use stepscope_stack_tests::stack::{self, Stack};
 use stepscope_testkit::TempFolder;
 
@@ -147,6 +149,7 @@ fn prometheus_has_what_the_table_says() -> Result<(), String> {
         text.lines().filter(|line| !line.starts_with('#')).count()
     );
     assert!(checked > 30);
+    assert_host_board_answers(Prometheus { address: &address })?;
     let total = ask(&address, "query?query=system_memory_limit_bytes")?;
     let scraped = text.lines().find_map(|line| line.strip_prefix("system_memory_limit_bytes "));
     assert_eq!(total["result"][0]["value"][1].as_str(), scraped);
@@ -155,6 +158,21 @@ fn prometheus_has_what_the_table_says() -> Result<(), String> {
     let other: Vec<&str> =
         lint.lines().filter(|line| !line.ends_with("should not have \"_count\" suffix")).collect();
     assert_eq!(other, [""; 0], "promtool");
+    Ok(())
+}
+
+/// The board of hosts needs no run: its variable finds the machine, and its figures are there.
+fn assert_host_board_answers(prometheus: Prometheus<'_>) -> Result<(), String> {
+    let board = boards::all()?.into_iter().find(|board| board.name == "host").ok_or("no board of hosts")?;
+    let variables = board.variables(prometheus, &[])?;
+    let of = |name: &str| variables.iter().find(|one| one.name == name).map(|one| one.values.len());
+    assert_eq!((of("host"), of("run")), (Some(1), Some(0)), "{variables:?}");
+    for panel in ["Processors busy A", "Memory used A", "File systems A"] {
+        let place = format!("host: {panel}");
+        let query = board.queries(&variables).into_iter().find(|query| query.place == place);
+        let query = query.ok_or_else(|| format!("there is no {place}"))?;
+        assert!(!prometheus.series(&query.text, query.is_range)?.is_empty(), "{place}: {}", query.text);
+    }
     Ok(())
 }
 

@@ -53,8 +53,18 @@ struct Test {
     series: Vec<(String, String)>,
     /// Labels of the alert, without the severity.
     labels: Vec<(String, String)>,
-    /// The rule that explains it in this test.
-    explained_by: String,
+}
+
+impl Test {
+    /// A template as it is filled in for this test's alert.
+    fn filled(&self, template: &str) -> String {
+        self.labels.iter().fold(template.to_owned(), |text, (label, value)| text.replace(&told(label), value))
+    }
+}
+
+/// A label's value, in a template.
+fn told(label: &str) -> String {
+    format!("{{{{ $labels.{label} }}}}")
 }
 
 /// Where the value goes in a test's series.
@@ -139,14 +149,14 @@ fn from_table(rule: &Rule, rules: &Rules) -> Outcome<Alert> {
         summary: format!("{} is above {}", rule.name.replace('_', " "), bound(rule.measure, rule.above)?),
         description: what,
         explained_by: explained_by.to_owned(),
-        test: Test { series, labels, explained_by: explained_by.to_owned() },
+        test: Test { series, labels },
     })
 }
 
 fn of_findings() -> Alert {
     let severity = &metric::run::row::FINDING_SEVERITY;
-    let rule = label(attr::FINDING_RULE);
-    let values = [(JOB, "train"), (INSTANCE, "0"), (&*rule, "memory_growth")];
+    let (rule, run) = (label(attr::FINDING_RULE), label(attr::RUN_ID));
+    let values = [(JOB, "train"), (INSTANCE, "0"), (&*rule, "memory_growth"), (&*run, "night-7")];
     let labels: Vec<_> = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Alert {
         name: "StepscopeFinding".into(),
@@ -155,13 +165,12 @@ fn of_findings() -> Alert {
         bound: SEVERE,
         hold: Duration::ZERO,
         severity: Severity::Warning.as_str(),
-        summary: "The analysis of a run found something severe".into(),
+        summary: format!("Severe finding in run {}: {}", told(&run), told(&rule)),
         description: severity.doc.trim().into(),
-        explained_by: format!("{{{{ $labels.{rule} }}}}"),
+        explained_by: told(&rule),
         test: Test {
             series: vec![(format!("{}{{{}}}", prometheus::sample(severity), written(&labels)), VALUE.into())],
             labels,
-            explained_by: "memory_growth".into(),
         },
     }
 }
@@ -245,9 +254,9 @@ fn test(alert: &Alert, fires: bool) -> String {
         out,
         "              severity: {severity}\n            exp_annotations:\n              summary: {}\n              \
          description: {}\n              runbook: {}\n",
-        quoted(&alert.summary),
+        quoted(&test.filled(&alert.summary)),
         quoted(&alert.description),
-        quoted(&format!("stepscope explain {}", test.explained_by)),
+        quoted(&test.filled(&alert.runbook())),
     );
     out
 }

@@ -8,7 +8,7 @@ use super::model::{
     Variable, VariableQuery,
 };
 use super::panel::{Draft, PROMETHEUS};
-use super::query::{Expression, label, of, runs};
+use super::query::{Expression, hosts, label, of, runs};
 
 /// Columns of the grid.
 const COLUMNS: u32 = 24;
@@ -190,7 +190,7 @@ pub(super) fn run() -> Variable {
 
 /// Hosts of the run. All of them is a list, so that a run narrows what has no run itself.
 pub(super) fn host() -> Variable {
-    let all = values("host", "Host", "Hosts of the run", runs("$run").text(), attr::HOST_NAME);
+    let all = values("host", "Host", "Hosts of the run", &hosts("$run"), attr::HOST_NAME);
     Variable { all_value: None, ..all }
 }
 

@@ -15,6 +15,11 @@ pub(super) fn is_wide(pixels: u32) -> Property {
     Property { id: "custom.width", value: pixels.into() }
 }
 
+/// What does not fit into a cell of one column is shown by a click on it.
+pub(super) fn is_whole_on_click() -> Property {
+    Property { id: "custom.inspect", value: true.into() }
+}
+
 /// Cells of one column in the colours of severities.
 pub(super) fn is_severity() -> Vec<Property> {
     let steps = serde_json::json!({

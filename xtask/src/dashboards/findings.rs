@@ -6,7 +6,7 @@ use std::fs;
 use stepscope_core::{attr, metric};
 
 use super::board::{row_in_jaeger, row_on_training, without};
-use super::panel::{Draft, has_link, has_texts, has_unit, is_severity, is_wide, table, unit};
+use super::panel::{Draft, has_link, has_texts, has_unit, is_severity, is_whole_on_click, is_wide, table, unit};
 use super::query::{JOB, Series, label, of};
 use crate::Outcome;
 use crate::process::root;
@@ -15,6 +15,8 @@ use crate::process::root;
 const DOCUMENT: &str = "docs/rules.md";
 /// The column that advice stands in; a copy of the rule's.
 const ADVICE: &str = "advice";
+/// The column by which findings of one run are sorted.
+const SEVERITY: &str = "Severity";
 
 /// One rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ fn parse(text: &str) -> Outcome<Rules> {
     if rules.is_empty() { Err(format!("{DOCUMENT} has no rules")) } else { Ok(Rules(rules)) }
 }
 
-/// Findings of the runs that a variable chooses, newest run first.
+/// Findings of the runs that a variable chooses, newest run first, its worst first.
 pub(super) fn findings(
     rules: &Rules,
     title: &'static str,
@@ -73,15 +75,24 @@ pub(super) fn findings(
         .without(without::FINDINGS)
         .query(&severity, "")
         .query(&when, "")
-        .column("Value #A", "Severity", is_severity())
-        .column("Value #B", "Run began", vec![has_unit(unit::TIME), is_wide(170)])
+        .then_by(SEVERITY)
+        .column("Value #A", SEVERITY, is_severity())
         .column(&label(attr::FINDING_RULE), "Finding", vec![titles, is_wide(180)])
-        .column(ADVICE, "What to do", vec![advice])
         .column(&label(attr::PATH), "Section", Vec::new())
+        .column(ADVICE, "What to do", vec![advice, is_whole_on_click()])
+        .column(
+            &label(attr::RUN_ID),
+            "Run",
+            vec![has_link("The run's training board", &row_on_training()), is_wide(160)],
+        )
+        .column("Value #B", "Run began", vec![has_unit(unit::TIME), is_wide(170)])
         .column(&label(attr::PHASE), "Phase", vec![is_wide(120)])
         .column(&label(attr::RANK), "Rank", vec![is_wide(60)])
-        .column(&label(attr::RUN_ID), "Run", vec![has_link("The run's training board", &row_on_training())])
-        .column(JOB, "Program", vec![has_link("The run's traces in Jaeger", &row_in_jaeger())])
+        .column(
+            JOB,
+            "Program",
+            vec![has_link("The run's traces in Jaeger", &row_in_jaeger()), is_wide(130)],
+        )
         .hiding(&[
             "Time",
             "__name__",

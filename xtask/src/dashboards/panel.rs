@@ -1,7 +1,7 @@
 //! Panels as the boards write them down: a title, a sentence, a unit, what is said where nothing is there, queries. The
 //! looks are the same everywhere and live here.
 
-pub(super) use super::column::{has_link, has_texts, has_unit, is_severity, is_wide};
+pub(super) use super::column::{has_link, has_texts, has_unit, is_severity, is_whole_on_click, is_wide};
 use super::model::{
     CellOptions, Color, Custom, DataLink, DataSource, Defaults, FieldConfig, Legend, Matcher, Options,
     Override, Panel, Place, Property, Reduce, SortBy, Stacking, Target, Threshold, Thresholds, Tooltip,
@@ -35,6 +35,8 @@ pub(super) struct Draft {
 
 const THRESHOLDS: &str = "thresholds";
 const PALETTE: &str = "palette-classic";
+/// Changes the column of this name.
+const BY_NAME: &str = "byName";
 
 fn reduce(calcs: &'static str) -> Reduce {
     Reduce { calcs: vec![calcs], fields: "", values: false }
@@ -223,18 +225,29 @@ impl Draft {
     pub(super) fn column(mut self, label: &str, name: &str, properties: Vec<Property>) -> Self {
         let renamed = Property { id: "displayName", value: name.into() };
         self.overrides.push(Override {
-            matcher: Matcher { id: "byName", options: label.to_owned() },
+            matcher: Matcher { id: BY_NAME, options: label.to_owned() },
             properties: std::iter::once(renamed).chain(properties).collect(),
         });
         self
     }
 
-    /// Leaves columns of a table out.
+    /// Rows that are equal in what sorts the table are sorted by this, the largest first.
+    pub(super) fn then_by(mut self, display_name: &'static str) -> Self {
+        if let Options::Table { sort_by, .. } = &mut self.options {
+            sort_by.push(SortBy { desc: true, display_name });
+        }
+        self
+    }
+
+    /// Leaves columns of a table out; the others stand in the order in which they were written down, not by their names.
     pub(super) fn hiding(mut self, columns: &[&str]) -> Self {
         let excluded: serde_json::Map<String, serde_json::Value> =
             columns.iter().map(|column| ((*column).to_owned(), true.into())).collect();
+        let named = self.overrides.iter().filter(|change| change.matcher.id == BY_NAME);
+        let places: serde_json::Map<String, serde_json::Value> =
+            named.zip(0..).map(|(change, place)| (change.matcher.options.clone(), place.into())).collect();
         let options = serde_json::json!({
-            "excludeByName": excluded, "includeByName": {}, "indexByName": {}, "renameByName": {}
+            "excludeByName": excluded, "includeByName": {}, "indexByName": places, "renameByName": {}
         });
         self.transformations.push(Transformation { id: "organize", options });
         self

@@ -15,6 +15,12 @@ pub(super) const PROCESS: [&str; 3] = [JOB, attr::RUN_ID, attr::RANK];
 /// The attributes of a resource, as Prometheus has them beside all its series: of programs that have no run, too.
 const TARGET_INFO: &str = "target_info";
 
+/// Series that tell the hosts of the runs that a variable chooses; of all runs, those on which only `stepscope monitor` is, too.
+pub(super) fn hosts(variable: &str) -> String {
+    let info = prometheus::sample(&metric::run::row::RUN_INFO);
+    format!("{{__name__=~\"{TARGET_INFO}|{info}\", {}=~\"{variable}\"}}", label(attr::RUN_ID))
+}
+
 /// The window of rates: Grafana's, which knows how often is scraped.
 pub(super) const RATE: &str = "$__rate_interval";
 /// The time range of the board.
@@ -48,6 +54,7 @@ pub(super) fn of_step_spans(quantile: &str) -> Expression {
         label(SPANS),
         SectionKind::Step
     ))
+    .numbers()
 }
 
 /// Series of a metric.
@@ -199,7 +206,12 @@ impl Expression {
 
     /// A quantile of native histograms.
     pub(super) fn quantile(&self, quantile: &str) -> Self {
-        Self(format!("histogram_quantile({quantile}, {})", self.0))
+        Self(format!("histogram_quantile({quantile}, {})", self.0)).numbers()
+    }
+
+    /// What is not below 0, where nothing can be, without what is no number: a plot that begins with such a point stays empty.
+    pub(super) fn numbers(&self) -> Self {
+        self.with(">=", "0")
     }
 
     /// The only value of this, which has no labels to match.

@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::dashboards::board::{Board, pushed_run, without};
 use crate::dashboards::findings::{Rules, findings};
 use crate::dashboards::model::Dashboard;
-use crate::dashboards::panel::{Draft, bars, has_unit, stat, table, unit};
+use crate::dashboards::panel::{Draft, bars, has_unit, is_wide, stat, table, unit};
 use crate::dashboards::query::{Expression, label, of};
 
 use metric::run::row as pushed;
@@ -121,20 +121,20 @@ fn sections() -> Draft {
     let by = [attr::PATH];
     let of_run = |row, run| value(row, run).max(&by);
     let difference = a_call(RUN).by("-", &a_call(BASELINE));
-    table("Sections", "The 50 largest sections of both runs, side by side.", "Own time a call, change")
+    table("Sections", "The 50 largest sections of both runs, by the own time of a call.", "A call, change")
         .without(without::PUSHED)
         .query(&a_call(BASELINE), "")
         .query(&a_call(RUN), "")
         .query(&difference, "")
-        .query(&difference.by("/", &a_call(BASELINE)), "")
+        .query(&difference.by("/", &a_call(BASELINE).with(">", "0")), "")
         .query(&of_run(&pushed::RUN_SECTION_P95, BASELINE), "")
         .query(&of_run(&pushed::RUN_SECTION_P95, RUN), "")
         .query(&of_run(&pushed::RUN_SECTION_ALLOC, BASELINE), "")
         .query(&of_run(&pushed::RUN_SECTION_ALLOC, RUN), "")
-        .column(&label(attr::PATH), "Section", Vec::new())
-        .column("Value #A", "Own time a call, baseline", vec![has_unit(unit::SECONDS)])
-        .column("Value #B", "Own time a call, run", vec![has_unit(unit::SECONDS)])
-        .column("Value #C", "Own time a call, change", vec![has_unit(unit::SECONDS)])
+        .column(&label(attr::PATH), "Section", vec![is_wide(260)])
+        .column("Value #A", "A call, baseline", vec![has_unit(unit::SECONDS)])
+        .column("Value #B", "A call, run", vec![has_unit(unit::SECONDS)])
+        .column("Value #C", "A call, change", vec![has_unit(unit::SECONDS)])
         .column("Value #D", "Change", vec![has_unit(unit::SHARE)])
         .column("Value #E", "p95, baseline", vec![has_unit(unit::SECONDS)])
         .column("Value #F", "p95, run", vec![has_unit(unit::SECONDS)])

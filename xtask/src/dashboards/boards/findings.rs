@@ -66,7 +66,8 @@ pub(in crate::dashboards) fn board(rules: &Rules) -> Outcome<Dashboard> {
                 .query(&severity.now().max(&[attr::FINDING_RULE]), &rule),
         ],
     )
-    .row(9, [runs(), text("Where the sentences are", "Where a finding's sentence and evidence are.", ABOUT)]);
+    .row(9, [runs()])
+    .row(4, [text("Where the sentences are", "Where a finding's sentence and evidence are.", ABOUT)]);
     Ok(board.finish(Vec::new()))
 }
 
@@ -91,15 +92,15 @@ fn runs() -> Draft {
         .query(&figure(&pushed::RUN_FINDINGS), "")
         .query(&report, "")
         .column("Value #A", "Began", vec![has_unit(unit::TIME)])
+        .column(&label(attr::RUN_ID), "Run", vec![has_link("The run's training board", &row_on_training())])
+        .column(JOB, "Program", vec![has_link("The run's traces in Jaeger", &row_in_jaeger())])
+        .column("Value #H", "Findings", Vec::new())
         .column("Value #B", "Steps", Vec::new())
         .column("Value #C", "Step, median", vec![has_unit(unit::SECONDS)])
         .column("Value #D", "Step, p95", vec![has_unit(unit::SECONDS)])
         .column("Value #E", "Took", vec![has_unit(unit::SECONDS)])
         .column("Value #F", "Ranks", Vec::new())
         .column("Value #G", "Spans lost", Vec::new())
-        .column("Value #H", "Findings", Vec::new())
         .column(&label(attr::REPORT_PATH), "Report", Vec::new())
-        .column(&label(attr::RUN_ID), "Run", vec![has_link("The run's training board", &row_on_training())])
-        .column(JOB, "Program", vec![has_link("The run's traces in Jaeger", &row_in_jaeger())])
         .hiding(&["Time", "Value #I"])
 }

@@ -198,9 +198,9 @@ fn problems(
     table(title, description, "Errors")
         .without(without::ERRORS)
         .query(&grown.of_host().max(&by).with(">", "0"), "")
-        .column("Value", "Errors", Vec::new())
         .column(&label(attr::HOST_NAME), "Host", Vec::new())
         .column(&label(attr::HW_NAME), "GPU", Vec::new())
         .column(&label(key), "Kind", Vec::new())
+        .column("Value", "Errors", Vec::new())
         .hiding(&["Time"])
 }

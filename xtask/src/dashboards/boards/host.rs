@@ -9,7 +9,7 @@ use crate::dashboards::board::{Board, host, marks, rank, run, without};
 use crate::dashboards::findings::Rules;
 use crate::dashboards::model::Dashboard;
 use crate::dashboards::panel::{Draft, bars, stacked, stat, text, timeseries, unit};
-use crate::dashboards::query::{Expression, PROCESS, label, of};
+use crate::dashboards::query::{Expression, INSTANCE, JOB, PROCESS, label, of};
 
 use metric::host::row as machine;
 
@@ -76,7 +76,7 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
                     .unlike(attr::CPU_MODE, "idle")
                     .now()
                     .of_host()
-                    .max(&[attr::HOST_NAME, attr::CPU_MODE])
+                    .average(&[attr::HOST_NAME, attr::CPU_MODE])
                     .average(&[attr::CPU_MODE]),
                 &format!("{{{{{}}}}}", label(attr::CPU_MODE)),
             ),
@@ -250,9 +250,10 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
     Ok(board.finish(marks()))
 }
 
+/// Modes of one reader add up; those of several, each from another time, may be more than all there is.
 fn busy() -> Expression {
     let modes = of(&machine::CPU_UTILIZATION).unlike(attr::CPU_MODE, "idle|iowait").now().of_host();
-    modes.max(&[attr::HOST_NAME, attr::CPU_MODE]).sum(&[attr::HOST_NAME])
+    modes.sum(&[attr::HOST_NAME, JOB, INSTANCE]).max(&[attr::HOST_NAME])
 }
 
 fn load_per_cpu() -> Expression {

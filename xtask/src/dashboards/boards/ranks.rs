@@ -83,16 +83,18 @@ pub(in crate::dashboards) fn board(_: &Rules) -> Outcome<Dashboard> {
             [
                 timeseries(
                     "Communication by rank",
-                    "Share of the step time in communication: who waits least is waited for.",
+                    "Time in communication over that of steps, all threads added up: who waits least is waited for.",
                 )
-                .share()
+                .unit(unit::SHARE)
+                .zero_based()
                 .without(without::COMMUNICATION)
                 .query(&waits, &legend),
                 timeseries(
                     "Synchronization by rank",
-                    "Share of the step time in sections that wait for devices, threads or locks.",
+                    "Time in sections that wait for devices, threads or locks over that of steps, all threads added up.",
                 )
-                .share()
+                .unit(unit::SHARE)
+                .zero_based()
                 .without("No section has the phase `synchronization`: mark waits with it")
                 .query(&share_of(Phase::Synchronization), &legend),
                 timeseries("Data wait by rank", "Share of the step time in which steps wait for a batch.")
@@ -145,7 +147,7 @@ fn share_of(phase: Phase) -> Expression {
     let by_rank = PROCESS;
     let inside = of(&layer::SECTION_SELF_BUSY).is(attr::PHASE, phase.as_str()).rate().of_run().sum(&by_rank);
     let steps = of(&layer::SECTION_TOTAL).is(attr::SECTION_KIND, SectionKind::Step.as_str());
-    inside.by("/", &steps.rate().of_run().sum(&by_rank))
+    inside.by("/", &steps.rate().of_run().sum(&by_rank).with(">", "0"))
 }
 
 fn overview() -> crate::dashboards::panel::Draft {

@@ -160,7 +160,8 @@ fn quantile(quantile: &str) -> Expression {
 /// Own time a step.
 fn by_phase() -> Expression {
     let own = of(&layer::SECTION_SELF_BUSY).unlike(attr::SECTION_KIND, AROUND).rate().of_run();
-    own.sum(&[attr::PHASE]).by("/", &ended_steps().sum(&[]).scalar()).with_words(attr::PHASE, "in no phase")
+    let steps = ended_steps().sum(&[]).with(">", "0").scalar();
+    own.sum(&[attr::PHASE]).by("/", &steps).numbers().with_words(attr::PHASE, "in no phase")
 }
 
 fn sections() -> crate::dashboards::panel::Draft {
@@ -178,10 +179,10 @@ fn sections() -> crate::dashboards::panel::Draft {
     .query(&own.top(30), "")
     .query(&count.by_on("and", &by, &own.top(30)), "")
     .query(&allocated.by_on("and", &by, &own.top(30)), "")
+    .column(&label(attr::PATH), "Section", Vec::new())
+    .column(&label(attr::PHASE), "Phase", Vec::new())
     .column("Value #A", "Own time", vec![has_unit(unit::NANOSECONDS)])
     .column("Value #B", "Calls", Vec::new())
     .column("Value #C", "Allocated", vec![has_unit(unit::BYTES)])
-    .column(&label(attr::PATH), "Section", Vec::new())
-    .column(&label(attr::PHASE), "Phase", Vec::new())
     .hiding(&["Time"])
 }

@@ -15,13 +15,31 @@ fn a_file_system_that_fills_is_found() {
     set(&mut summary, FigureRow { about: Some("/scratch".into()), ..row });
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.title, "The file system `/scratch` was full to 90 %.");
-    // Half of the way from 80 % to 100 %: half of the way from 5 to 30.
-    assert_eq!(finding.severity, 18.0);
+    // As much again takes nine tenths of what is left: so far from 5 to 30.
+    assert_eq!(finding.severity, 28.0);
     assert!(
         finding.recommendation.ends_with("It filled by 9.0 % during the run."),
         "{}",
         finding.recommendation
     );
+}
+
+#[test]
+fn a_full_one_that_does_not_fill_stands_below_what_takes_time() {
+    let mut summary = healthy().build();
+    let full = |at: &str, share: fn(u64) -> f64| FigureRow {
+        about: Some(at.into()),
+        ..figure("filesystem_used_share", share)
+    };
+    // Files that are removed meanwhile are no growth.
+    set(&mut summary, full("/", |at| 0.99 - at as f64 / 1000.0));
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.severity == 9.0 && finding.evidence.get("grown_share").is_none(), "{finding:?}");
+    // One that fills is named before it: as much again takes 3.6 of the 15.4 % that are left.
+    summary.metrics.hosts[0].figures.push(full("/scratch", |at| 0.81 + at as f64 / 250.0));
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "The file system `/scratch` was full to 85 %.");
+    assert_eq!(finding.severity, 11.0);
 }
 
 #[test]
