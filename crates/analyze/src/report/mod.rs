@@ -21,9 +21,9 @@ pub use crate::loaders::{InputShare, InputVerdict};
 pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
     BatchSummary, BetweenStepsRow, Coverage, CriticalPath, Example, Gpus, Hosts, InstanceRow, Limit,
-    LiveMemory, MemoryCourse, ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory,
-    RetainedSeries, SectionRow, Stats, StepChange, StepSeries, Threads, Throughput, TrendPair, ValueSeries,
-    WaitSummary,
+    LiveMemory, MemoryCourse, ModeSummary, OtherRun, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum,
+    ProcessMemory, RetainedSeries, SectionRow, Stats, StepChange, StepSeries, Threads, Throughput, TrendPair,
+    ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{

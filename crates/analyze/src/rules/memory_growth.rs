@@ -78,7 +78,8 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
     let named = growth.leak.section.as_ref();
     let own = growth.candidates.iter().find(|(path, _)| Some(path) == named).map(|&(_, net)| net);
     let slope = bytes(trend.slope_per_step.max(0.0).round() as u64);
-    let since = if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
+    let since =
+        if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
     let what = match (growth.course.verdict, growth.leak.verdict) {
         (CourseVerdict::Fragmentation, _) => {
             "Resident memory grows, the heap does not (fragmentation or retention),"
