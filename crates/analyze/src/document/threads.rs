@@ -109,15 +109,23 @@ fn changed(report: &Report, mode: &ModeSummary) -> Option<String> {
 fn processors(report: &Report, doc: &mut Document) {
     let of = &report.threads.processors;
     let (Some(cpus), Some(_), Some(_)) = (of.cpus, of.own, of.others) else { return };
+    let used = |used: Option<f64>, place: &str| {
+        float(used, Unit::Words(used_words(used))).at(format!("threads/processors/{place}"))
+    };
+    let ranks = match of.other_ranks {
+        Some(ranks) if ranks > 0.0 => cells![", other ranks ", used(of.other_ranks, "other_ranks")],
+        _ => Cell::Empty,
+    };
     doc.say(
         Shown::ALL,
         cells![
             "Of ",
             count(cpus).at("threads/processors/cpus"),
             " processors the process used ",
-            float(of.own, Unit::Words(used_words(of.own))).at("threads/processors/own"),
-            ", others ",
-            float(of.others, Unit::Words(used_words(of.others))).at("threads/processors/others"),
+            used(of.own, "own"),
+            ranks,
+            ", other programs ",
+            used(of.others, "others"),
             "."
         ],
     );

@@ -66,7 +66,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             .with("deep_steps", deep.steps),
         recommendation: format!(
             "Give the work{work} to as many threads as there are free processors, in pieces of about the same length, and let \
-             the step's thread do a part."
+             the step's thread do a part. Where there are as many, see what they wait for: an async lock, one long piece."
         ),
         predicted_gain: Some(gain),
         ..Finding::default()
