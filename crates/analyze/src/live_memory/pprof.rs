@@ -12,7 +12,7 @@ use super::symbols::plain_function;
 use crate::summary::{LiveMemory, SymbolState};
 
 /// Calls that allocate for whoever calls them: pprof leaves them out, with all that they call, so that figures are of the callers.
-const DROPPED: &str = "(__rustc|stepscope_mem|alloc::alloc|alloc::raw_vec|hashbrown::raw)::.*|__(rust|rg|rdl)_.*|\
+const DROPPED: &str = "(stepscope_mem|alloc::alloc|alloc::raw_vec|hashbrown::raw)::.*|(__rustc::)?__(rust_(re|de)?alloc|rg_|rdl_).*|\
     alloc::(vec|string|boxed|sync|rc)::([A-Za-z]+::)?(new|new_in|from_elem|with_capacity|with_capacity_in|try_.*|reserve.*|grow.*|\
     push|push_mut|push_str|resize|extend_from_slice|append_elements)";
 

@@ -98,10 +98,13 @@ pub(super) const fn is_unknown(module: &LiveModule) -> bool {
     }
 }
 
-/// Whether a call is the allocator's own.
+/// Whether a call is the allocator's own. Other names begin with `__rust`, too: `__rust_begin_short_backtrace` is around all.
 pub(super) fn is_allocator(line: &SourceLine) -> bool {
     let function = line.function.as_deref().unwrap_or_default().trim_start_matches(['<', '&']);
-    ["stepscope_mem::", "__rust", "__rg_", "__rdl_"].iter().any(|name| function.starts_with(name))
+    let function = function.strip_prefix("__rustc::").unwrap_or(function);
+    ["stepscope_mem::", "__rust_alloc", "__rust_realloc", "__rust_dealloc", "__rg_", "__rdl_"]
+        .iter()
+        .any(|name| function.starts_with(name))
 }
 
 /// A function as a path: without generic parameters, and its type in place of `<Type as Trait>`.
@@ -205,5 +208,13 @@ mod tests {
         assert_eq!(of("my_trainer::keep", None), Origin::Own);
         assert_eq!(of("candle_core::Tensor::zeros", None), Origin::Library);
         assert_eq!(of("core::ops::FnOnce::call_once", None), Origin::Runtime);
+        let is_allocator = |function: &str| {
+            super::is_allocator(&SourceLine { function: Some(function.into()), file: None, line: None })
+        };
+        assert!(
+            is_allocator("__rustc::__rust_realloc") && is_allocator("<stepscope_mem::alloc::Alloc>::alloc")
+        );
+        assert!(!is_allocator("std::sys::backtrace::__rust_begin_short_backtrace"));
+        assert!(!is_allocator("__rust_begin_short_backtrace"));
     }
 }

@@ -69,7 +69,7 @@ fn lines_and_what_was_inlined_are_those_of_the_source() {
         line: Some(line),
     };
     // `keep` is at line 11 of `outer`, and allocates at its line 5.
-    let nested = [line("kept::keep", 5), line("outer", 11)];
+    let nested = [line("keep", 5), line("outer", 11)];
     assert!(resolved.lines.iter().any(|lines| lines.ends_with(&nested)), "{:#?}", resolved.lines);
     assert!(resolved.lines.iter().all(|lines| lines.last().unwrap().function.as_deref() == Some("outer")));
 }
