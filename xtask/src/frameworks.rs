@@ -16,8 +16,14 @@ const BUILT: [&str; 3] = ["examples/pipeline", "examples/candle-digits", "exampl
 const SMOKE: &str = "benches/spans";
 
 /// Benches and programs that no stage runs: they need minutes or quiet, or both. To build one of them takes three times as long.
-const CHECKED: [&str; 5] =
-    ["benches/analysis", "benches/metrics", "benches/overhead", "examples/faults", "examples/wide"];
+const CHECKED: [&str; 6] = [
+    "benches/analysis",
+    "benches/leaks",
+    "benches/metrics",
+    "benches/overhead",
+    "examples/faults",
+    "examples/wide",
+];
 
 /// What candle brings that nothing here runs, and that takes a fifth of its build to optimise.
 const UNUSED: [&str; 6] =
