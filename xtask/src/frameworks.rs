@@ -16,8 +16,9 @@ const BUILT: [&str; 3] = ["examples/pipeline", "examples/candle-digits", "exampl
 const SMOKE: &str = "benches/spans";
 
 /// Benches and programs that no stage runs: they need minutes or quiet, or both. To build one of them takes three times as long.
-const CHECKED: [&str; 7] = [
+const CHECKED: [&str; 8] = [
     "benches/analysis",
+    "benches/leaks",
     "benches/memory",
     "benches/metrics",
     "benches/overhead",

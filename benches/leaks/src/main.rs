@@ -3,7 +3,7 @@
 
 mod counted;
 #[path = "../../../crates/analyze/src/memory/detector/mod.rs"]
-#[expect(dead_code, reason = "the detector has more callers than this bench")]
+#[expect(dead_code, unused_imports, reason = "the detector has more callers than this bench")]
 mod detector;
 mod judging;
 mod mann_kendall;

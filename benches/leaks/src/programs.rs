@@ -96,7 +96,13 @@ fn history_beside_epochs(random: &mut Random) -> (Step, Option<f64>) {
 fn trains(random: &mut Random) -> (Step, Option<f64>) {
     let (each, mut own) = (size(random), Random(random.0));
     let mut batch = Vec::new();
-    (Box::new(move |_, _| batch = tensor((each as f64 * own.between(0.9, 1.1)) as usize)), None)
+    let step = move |_: usize, _: f64| {
+        drop(std::hint::black_box(std::mem::replace(
+            &mut batch,
+            tensor((each as f64 * own.between(0.9, 1.1)) as usize),
+        )));
+    };
+    (Box::new(step), None)
 }
 
 fn cache(random: &mut Random) -> (Step, Option<f64>) {
@@ -119,7 +125,10 @@ fn curriculum(random: &mut Random) -> (Step, Option<f64>) {
     let mut batch = Vec::new();
     let step = move |_: usize, share: f64| {
         let stage = 1 + (share * stages as f64) as usize;
-        batch = tensor((each as f64 * stage as f64 * own.between(0.97, 1.03)) as usize * 4);
+        drop(std::hint::black_box(std::mem::replace(
+            &mut batch,
+            tensor((each as f64 * stage as f64 * own.between(0.97, 1.03)) as usize * 4),
+        )));
     };
     (Box::new(step), None)
 }
@@ -182,8 +191,8 @@ fn notes(random: &mut Random) -> (Step, Option<f64>) {
     let (each, mut losses, mut batch) = (size(random), Vec::new(), Vec::new());
     let step = move |at: usize, _: f64| {
         losses.push(at as f32);
-        batch = tensor(each);
-        std::hint::black_box((&losses, &batch));
+        drop(std::hint::black_box(std::mem::replace(&mut batch, tensor(each))));
+        std::hint::black_box(&losses);
     };
     (Box::new(step), None)
 }

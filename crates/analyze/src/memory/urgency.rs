@@ -1,5 +1,6 @@
 //! How soon memory that grows runs out, and how severe that is.
 
+use super::detector::steps_left;
 use super::{Growth, LeakVerdict};
 use crate::report::finding::severity;
 use crate::summary::Summary;
@@ -25,14 +26,14 @@ impl Urgency {
             _ => mean_rate(summary),
         };
         let bytes_per_hour = steps_per_second.map(|rate| growth.trend.slope_per_step * rate * 3_600.0);
-        let left = (limit_bytes > 0).then(|| limit_bytes.saturating_sub(growth.leak.live_bytes) as f64);
-        let hours = |bytes_per_step: f64| {
-            let rate = bytes_per_step * steps_per_second? * 3_600.0;
-            left.filter(|_| rate > 0.0).map(|left| left / rate)
-        };
-        let (low, high) = growth.trend.confidence_interval;
-        let hours_left = hours(growth.trend.slope_per_step);
-        let between_hours = hours(high).zip(hours(low));
+        let (trend, bytes) = (&growth.trend, growth.leak.live_bytes as f64);
+        let left = (limit_bytes > 0)
+            .then(|| steps_left(trend.slope_per_step, trend.confidence_interval, bytes, limit_bytes as f64))
+            .flatten();
+        let hours =
+            |steps: f64| steps_per_second.filter(|rate| *rate > 0.0).map(|rate| steps / rate / 3_600.0);
+        let hours_left = left.and_then(|left| hours(left.steps));
+        let between_hours = left.and_then(|left| hours(left.at_least).zip(hours(left.at_most?)));
         let points = match hours_left {
             Some(hours) if hours < 1.0 => 100.0,
             Some(hours) if hours < 24.0 => 70.0,

@@ -1,7 +1,5 @@
 //! When a limit is reached, by arithmetic. Where limits are read is no business of this file.
 
-use super::Judgment;
-
 /// Steps until a limit is reached, and between which steps that is by the interval of the rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Left {
@@ -13,12 +11,11 @@ pub struct Left {
     pub at_most: Option<f64>,
 }
 
-/// Steps that a leak which has come to `bytes` needs to `limit_bytes`; absent of anything but a leak.
+/// Steps that memory which has come to `bytes` needs to `limit_bytes`, at a rate with its interval in bytes a step; absent
+/// where it does not grow.
 #[must_use]
-pub fn steps_left(judgment: &Judgment, bytes: f64, limit_bytes: f64) -> Option<Left> {
+pub fn steps_left(rate: f64, interval: (f64, f64), bytes: f64, limit_bytes: f64) -> Option<Left> {
     let left = (limit_bytes - bytes).max(0.0);
     let at = |rate: f64| (rate > 0.0).then(|| left / rate);
-    let (low, high) = judgment.interval;
-    judgment.is_leak().then_some(())?;
-    Some(Left { steps: at(judgment.bytes_per_step)?, at_least: at(high)?, at_most: at(low) })
+    Some(Left { steps: at(rate)?, at_least: at(interval.1)?, at_most: at(interval.0) })
 }

@@ -261,8 +261,7 @@ fn least_squares(columns: &[Vec<f64>], values: &[f64]) -> Vec<f64> {
         if own[pivot].abs() < 1e-12 {
             continue;
         }
-        for (index, row) in rows.iter_mut().enumerate().filter(|(index, _)| *index != pivot) {
-            let _ = index;
+        for (_, row) in rows.iter_mut().enumerate().filter(|(index, _)| *index != pivot) {
             let factor = row[pivot] / own[pivot];
             row.iter_mut().zip(&own).for_each(|(value, own)| *value -= factor * own);
         }

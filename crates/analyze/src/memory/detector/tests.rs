@@ -159,10 +159,9 @@ fn old_bytes_decide_where_young_ones_hide_the_growth_or_make_it() {
 
 #[test]
 fn a_limit_is_reached_after_what_is_left_at_the_rate() {
-    let judged =
-        Judgment { verdict: Verdict::Leak, bytes_per_step: 2.0, interval: (1.0, 4.0), ..Judgment::default() };
-    let left = steps_left(&judged, 1_000.0, 1_400.0);
-    assert_eq!(left, Some(Left { steps: 200.0, at_least: 100.0, at_most: Some(400.0) }));
-    assert_eq!(steps_left(&judged, 2_000.0, 1_400.0).map(|left| left.steps), Some(0.0));
-    assert_eq!(steps_left(&Judgment::default(), 0.0, 1.0), None);
+    let left = |bytes: f64, rate: f64| steps_left(rate, (rate / 2.0, rate * 2.0), bytes, 1_400.0);
+    let expected = Left { steps: 200.0, at_least: 100.0, at_most: Some(400.0) };
+    assert_eq!(left(1_000.0, 2.0), Some(expected));
+    assert_eq!(left(2_000.0, 2.0).map(|left| left.steps), Some(0.0));
+    assert_eq!(left(0.0, 0.0), None);
 }
