@@ -6,7 +6,9 @@ use std::fs;
 use stepscope_core::{attr, metric};
 
 use super::board::{row_in_jaeger, row_on_training, without};
-use super::panel::{Draft, has_link, has_texts, has_unit, is_severity, is_whole_on_click, is_wide, table, unit};
+use super::panel::{
+    Draft, has_link, has_texts, has_unit, is_severity, is_whole_on_click, is_wide, table, unit,
+};
 use super::query::{JOB, Series, label, of};
 use crate::Outcome;
 use crate::process::root;
@@ -88,11 +90,7 @@ pub(super) fn findings(
         .column("Value #B", "Run began", vec![has_unit(unit::TIME), is_wide(170)])
         .column(&label(attr::PHASE), "Phase", vec![is_wide(120)])
         .column(&label(attr::RANK), "Rank", vec![is_wide(60)])
-        .column(
-            JOB,
-            "Program",
-            vec![has_link("The run's traces in Jaeger", &row_in_jaeger()), is_wide(130)],
-        )
+        .column(JOB, "Program", vec![has_link("The run's traces in Jaeger", &row_in_jaeger()), is_wide(130)])
         .hiding(&[
             "Time",
             "__name__",
