@@ -4,7 +4,7 @@ use super::cell::{UNKNOWN, code, count, float, ns, number, share};
 use super::{Cell, Document, Shown, Tone, Unit, cells, findings, recording};
 use crate::loaders::InputVerdict;
 use crate::report::units::{byte_rate, count as count_words, duration, percent, rate, things};
-use crate::report::{Report, Run, coverage, doubtful_files};
+use crate::report::{Report, coverage, doubtful_files};
 use crate::summary::{ModeSummary, Stats, Throughput};
 
 /// How much the verdict stands out.
