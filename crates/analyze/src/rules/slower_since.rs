@@ -26,6 +26,9 @@ thresholds! {
 /// Share of the processors that other programs take more since then, from which it may be their doing.
 const MORE_SHARE: f64 = 0.15;
 
+/// Share of the step before that the cause of a change took, from which it explains nothing beside other programs.
+const NEARLY_ALL: f64 = 0.9;
+
 /// What is said of steps, and of what they take, where the input before them is a part of it.
 const WITH_INPUT: &str = " with the input before them";
 
@@ -91,7 +94,6 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
     let change = lasting.change;
     let delay = RunQueueDelay::of(steps.summary, steps.mode.mode);
     let others = delay.and_then(|delay| lasting.share_of_others(delay));
-    let neighbours = Neighbours::of(steps.summary, change);
     let taken = Taken::of(steps);
     let base = if taken.has_input { TimeBase::StepsAndInput } else { TimeBase::StepTime };
     let gain = Gain::upper_bound(lasting.all_ns / steps.mode.steady.count.max(1), taken.mean_ns);
@@ -99,8 +101,11 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
     let cause = change.cause.as_ref().filter(|cause| cause.explains(thresholds.explained_share));
     // A slower clock makes all steps longer.
     let may_be_clock = lasting.share() < thresholds.machine_share;
-    let is_unexplained = cause.is_none() && (neighbours.is_some() || change.cause.is_some() && may_be_clock);
-    let of_the_machine = others.is_some() || is_unexplained;
+    // What was nearly all of the step before is longer whatever makes it so.
+    let is_all = |cause: &ChangeCause| cause.before_ns as f64 >= NEARLY_ALL * cause.step_before_ns as f64;
+    let neighbours = Neighbours::of(steps.summary, change).filter(|_| cause.is_none_or(is_all));
+    let is_clock = cause.is_none() && change.cause.is_some() && may_be_clock;
+    let of_the_machine = others.is_some() || neighbours.is_some() || is_clock;
     let phase = cause.and_then(|cause| cause.phase.as_ref()).map(|phase| phase.as_str().to_owned());
     let section = cause.and_then(ChangeCause::section_that_explains);
     let at_least = if lasting.is_least { "at least " } else { "" };
@@ -134,7 +139,7 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
         recommendation: match others {
             Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
             None => {
-                let told = neighbours.filter(|_| cause.is_none()).map_or_else(String::new, Neighbours::words);
+                let told = neighbours.map_or_else(String::new, Neighbours::words);
                 told + &advice(change, cause, steps.summary)
             }
         },
