@@ -247,7 +247,8 @@ impl Reader {
             });
         }
         let prefixed = fragment.bytes.get(PREFIX..).unwrap_or_default();
-        let torn = [prefixed, trim(&fragment.bytes)]
+        // A bare message begins with what is a blank in text.
+        let torn = [prefixed, trim(&fragment.bytes), fragment.bytes.as_slice()]
             .into_iter()
             .find(|message| stepscope_otlp::detect(message).is_some_and(|found| found.signal.is_some()));
         self.intake.state.assembler.forget_last();
