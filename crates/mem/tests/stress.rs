@@ -50,7 +50,11 @@ impl Random {
     /// Mostly small, one of a thousand larger than a period.
     fn size(&mut self) -> usize {
         let random = self.next() as usize;
-        if random % 1_000 == 0 { 65_536 + random / 1_000 % 4_096 } else { 16 + random / 1_000 % 1_008 }
+        if random.is_multiple_of(1_000) {
+            65_536 + random / 1_000 % 4_096
+        } else {
+            16 + random / 1_000 % 1_008
+        }
     }
 }
 
