@@ -1,5 +1,6 @@
 //! Cost of the counting allocator: instructions of a pair of allocation and free in a churn of 4,096 slots with blocks of 16 to
 //! 256 bytes, and the time of 64 MiB zeroed. `count` runs itself under callgrind; the other commands are what it counts.
+//! 29 November 2026, x86-64, valgrind 3.19: system 185.8, off 213.0, on 218.3 instructions a pair; 7.5 µs.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;

@@ -2,6 +2,7 @@
 //! exact to the byte, and the table of live samples holds what is live and nothing else. `stress OPERATIONS` for the long run.
 #![expect(unsafe_code, reason = "calls the allocator directly, and forks")]
 #![expect(clippy::unwrap_used, reason = "a test without a harness")]
+#![expect(clippy::print_stdout, reason = "says what was counted")]
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -49,7 +50,11 @@ impl Random {
     /// Mostly small, one of a thousand larger than a period.
     fn size(&mut self) -> usize {
         let random = self.next() as usize;
-        if random % 1_000 == 0 { 65_536 + random / 1_000 % 4_096 } else { 16 + random / 1_000 % 1_008 }
+        if random.is_multiple_of(1_000) {
+            65_536 + random / 1_000 % 4_096
+        } else {
+            16 + random / 1_000 % 1_008
+        }
     }
 }
 
@@ -60,9 +65,12 @@ struct Tally(Counters);
 impl Tally {
     fn alloc(&mut self, size: usize) -> *mut u8 {
         // SAFETY: the size is not 0, and the first word lies in the block.
-        let block = unsafe { ALLOC.alloc(layout(size)) };
-        assert!(!block.is_null());
-        unsafe { block.cast::<usize>().write(size) };
+        let block = unsafe {
+            let block = ALLOC.alloc(layout(size));
+            assert!(!block.is_null());
+            block.cast::<usize>().write(size);
+            block
+        };
         self.0.allocated_bytes += size as u64;
         self.0.allocs += 1;
         block
@@ -71,18 +79,24 @@ impl Tally {
     /// Frees a block that was taken out of its place.
     fn free(&mut self, block: *mut u8) {
         // SAFETY: only who took the block out has it; its first word is its size.
-        let size = unsafe { block.cast::<usize>().read() };
-        unsafe { ALLOC.dealloc(block, layout(size)) };
+        let size = unsafe {
+            let size = block.cast::<usize>().read();
+            ALLOC.dealloc(block, layout(size));
+            size
+        };
         self.0.freed_bytes += size as u64;
         self.0.frees += 1;
     }
 
     fn resize(&mut self, block: *mut u8, new_size: usize) -> *mut u8 {
         // SAFETY: as above.
-        let size = unsafe { block.cast::<usize>().read() };
-        let moved = unsafe { ALLOC.realloc(block, layout(size), new_size) };
-        assert!(!moved.is_null());
-        unsafe { moved.cast::<usize>().write(new_size) };
+        let (size, moved) = unsafe {
+            let size = block.cast::<usize>().read();
+            let moved = ALLOC.realloc(block, layout(size), new_size);
+            assert!(!moved.is_null());
+            moved.cast::<usize>().write(new_size);
+            (size, moved)
+        };
         self.0.allocated_bytes += new_size as u64;
         self.0.freed_bytes += size as u64;
         (self.0.allocs, self.0.frees) = (self.0.allocs + 1, self.0.frees + 1);

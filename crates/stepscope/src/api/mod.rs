@@ -11,7 +11,7 @@ pub(crate) mod handle;
 pub(crate) mod layer;
 pub(crate) mod loader;
 #[cfg(feature = "rayon")]
-pub(crate) mod rayon;
+pub mod rayon;
 pub(crate) mod root;
 pub(crate) mod section;
 pub(crate) mod submitter;

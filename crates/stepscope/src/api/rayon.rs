@@ -156,6 +156,6 @@ mod tests {
         let doubled: Vec<u32> = (0..500_u32).into_par_iter().in_section().map(|number| 2 * number).collect();
         assert_eq!(doubled, (0..500).map(|number| 2 * number).collect::<Vec<u32>>());
         let even = (0..500_u32).into_par_iter().filter(|number| number % 2 == 0).in_section().sum::<u32>();
-        assert_eq!(even, (0..500).step_by(2).sum());
+        assert_eq!(even, (0..500_u32).step_by(2).sum::<u32>());
     }
 }

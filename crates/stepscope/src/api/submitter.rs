@@ -30,9 +30,13 @@ impl Submitter {
     /// Does the work; memory that it allocates outside of sections of its own is the submitter's.
     pub fn run<R>(self, work: impl FnOnce() -> R) -> R {
         #[cfg(feature = "mem")]
-        return live_context::working_for(self.section, work);
+        {
+            live_context::working_for(self.section, work)
+        }
         #[cfg(not(feature = "mem"))]
-        work()
+        {
+            work()
+        }
     }
 }
 
