@@ -69,10 +69,9 @@ fn unknown() -> (String, SourceLine) {
 
 /// The line of a stack: the innermost one of the program's own, else of a library, else the innermost address.
 fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
-    let all: Vec<&LiveFrame> =
-        memory.stacks.get(stack).into_iter().flatten().filter_map(|&at| memory.frames.get(at)).collect();
-    // What the allocator calls is not the program's, whatever it is called.
-    let inside = all.iter().rposition(|frame| frame.lines.iter().any(is_allocator)).map_or(0, |at| at + 1);
+    let places = memory.stacks.get(stack).map(Vec::as_slice).unwrap_or_default();
+    let all: Vec<&LiveFrame> = places.iter().filter_map(|&at| memory.frames.get(at)).collect();
+    let inside = inside(memory, places);
     let module = |frame: &LiveFrame| frame.module.and_then(|at| memory.modules.get(at));
     // Beyond calls of which nothing is known a line would be that of somebody who called them.
     let is_told = |frame: &&LiveFrame| !module(frame).is_some_and(is_unknown);
@@ -86,6 +85,19 @@ fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
             (address(memory, frame), SourceLine { file: None, line: None, ..line })
         }),
     }
+}
+
+/// How many frames of a stack are inside of the allocator: what that calls is not the program's, whatever it is called.
+pub(super) fn inside(memory: &LiveMemory, stack: &[usize]) -> usize {
+    let allocates =
+        |at: &usize| memory.frames.get(*at).is_some_and(|frame| frame.lines.iter().any(is_allocator));
+    stack.iter().rposition(allocates).map_or(0, |at| at + 1)
+}
+
+/// The innermost line of a frame that is not the standard library's.
+pub(super) fn own(memory: &LiveMemory, frame: &LiveFrame) -> Option<usize> {
+    let module = frame.module.and_then(|at| memory.modules.get(at));
+    frame.lines.iter().position(|line| origin(line, module) != Origin::Runtime)
 }
 
 /// A call in words: its function and its place.

@@ -7,14 +7,9 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::lines::address;
+use super::lines::{self, address};
 use super::symbols::plain_function;
 use crate::summary::{LiveMemory, SymbolState};
-
-/// Calls that allocate for whoever calls them: pprof leaves them out, with all that they call, so that figures are of the callers.
-const DROPPED: &str = "(stepscope_mem|alloc::alloc|alloc::raw_vec|hashbrown::raw)::.*|(__rustc::)?__(rust_(re|de)?alloc|rg_|rdl_).*|\
-    alloc::(vec|string|boxed|sync|rc)::([A-Za-z]+::)?(new|new_in|from_elem|with_capacity|with_capacity_in|try_.*|reserve.*|grow.*|\
-    push|push_mut|push_str|resize|extend_from_slice|append_elements)";
 
 /// Fields of a message in protobuf.
 #[derive(Default)]
@@ -102,7 +97,7 @@ fn profile(memory: &LiveMemory) -> Message {
         .iter()
         .map(|row| (row.section.as_deref(), row.stack, Some(row.age_steps), row.bytes, row.blocks));
     for (section, stack, age, bytes, blocks) in rows.chain(rest) {
-        let stack = stack.and_then(|stack| memory.stacks.get(stack)).map(Vec::as_slice).unwrap_or_default();
+        let stack = stack.map(|stack| callers(memory, stack)).unwrap_or_default();
         let labels = (texts.of("section"), texts.of(section.unwrap_or("outside of sections")));
         let ages = (texts.of("age"), texts.of("steps"));
         profile.message(2, |sample| {
@@ -144,8 +139,8 @@ fn profile(memory: &LiveMemory) -> Message {
     let mut functions: Vec<(u64, u64, u64)> = Vec::new();
     let mut by_function: HashMap<(u64, u64, u64), u64> = HashMap::new();
     for (at, frame) in memory.frames.iter().enumerate() {
-        let mut lines: Vec<(u64, u64)> = Vec::new();
-        for line in &frame.lines {
+        let mut places: Vec<(u64, u64)> = Vec::new();
+        for line in frame.lines.iter().skip(lines::own(memory, frame).unwrap_or(0)) {
             let whole = line.function.clone().unwrap_or_else(|| address(memory, frame));
             let name = texts.of(&plain_function(&whole));
             let key = (name, texts.of(&whole), texts.of(line.file.as_deref().unwrap_or_default()));
@@ -153,13 +148,13 @@ fn profile(memory: &LiveMemory) -> Message {
                 functions.push(key);
                 functions.len() as u64
             });
-            lines.push((function, line.line.map_or(0, u64::from)));
+            places.push((function, line.line.map_or(0, u64::from)));
         }
         profile.message(4, |location| {
             location.number(1, at as u64 + 1);
             location.number(2, frame.module.map_or(0, |module| module as u64 + 1));
             location.number(3, frame.module.map_or(0, base).wrapping_add(frame.offset));
-            for (function, number) in lines {
+            for (function, number) in places {
                 location.message(4, |line| {
                     line.number(1, function);
                     line.number(2, number);
@@ -175,13 +170,21 @@ fn profile(memory: &LiveMemory) -> Message {
             function.number(4, file);
         });
     }
-    let (dropped, default) = (texts.of(DROPPED), texts.of("inuse_space"));
-    profile.number(7, dropped);
+    let default = texts.of("inuse_space");
     profile.number(9, memory.time_ns);
     profile.number(12, memory.period_bytes);
     profile.number(14, default);
     texts.all.iter().for_each(|text| profile.bytes(6, text.as_bytes()));
     profile
+}
+
+/// The frames of a stack without those that allocate for their callers, so that figures are of the callers.
+fn callers(memory: &LiveMemory, stack: usize) -> &[usize] {
+    let all = memory.stacks.get(stack).map(Vec::as_slice).unwrap_or_default();
+    let is_own = |at: &usize| memory.frames.get(*at).is_some_and(|frame| lines::own(memory, frame).is_some());
+    let inside = lines::inside(memory, all);
+    let first = all.iter().skip(inside).position(is_own).map_or(0, |at| inside + at);
+    all.get(first..).unwrap_or_default()
 }
 
 /// Addresses of one module lie within so many.
