@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(of("candle_core::Tensor::zeros", None), Origin::Library);
         assert_eq!(of("core::ops::FnOnce::call_once", None), Origin::Runtime);
         let is_allocator = |function: &str| {
-            super::is_allocator(&SourceLine { function: Some(function.into()), file: None, line: None })
+            is_allocator(&SourceLine { function: Some(function.into()), file: None, line: None })
         };
         assert!(
             is_allocator("__rustc::__rust_realloc") && is_allocator("<stepscope_mem::alloc::Alloc>::alloc")
