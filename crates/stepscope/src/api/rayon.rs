@@ -145,7 +145,7 @@ mod tests {
         let (one, other) =
             live_context::working_for(NUMBER, || join(live_context::section, live_context::section));
         assert_eq!((one, other), (NUMBER, NUMBER));
-        let (told, heard) = std::sync::mpsc::channel();
+        let (told, heard) = std::sync::mpsc::sync_channel(1);
         live_context::working_for(NUMBER, || spawn(move || told.send(live_context::section()).unwrap()));
         assert_eq!(heard.recv(), Ok(NUMBER));
         assert_eq!(pool.install(live_context::section), 0, "and forget it");

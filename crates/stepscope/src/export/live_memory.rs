@@ -7,7 +7,7 @@ use super::encode::Context;
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Snapshot, Writer};
 use crate::hot::recorder::Recorder;
-use crate::worker::live_memory::{LiveMemory, Row};
+use crate::worker::live_memory::LiveMemory;
 
 /// Hands over the message about what was live at the time of the snapshot.
 pub(crate) fn encode_live_memory<R>(
@@ -28,11 +28,7 @@ pub(crate) fn encode_live_memory<R>(
 }
 
 fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &LiveMemory) {
-    let columns: [(&'static str, fn(&Row) -> u64); 2] = [
-        (metric::live::MEMORY_LIVE_SAMPLED, |row| row.bytes),
-        (metric::live::MEMORY_LIVE_BLOCKS, |row| row.blocks),
-    ];
-    for (name, value) in columns {
+    for name in [metric::live::MEMORY_LIVE_SAMPLED, metric::live::MEMORY_LIVE_BLOCKS] {
         writer.metric(name);
         for row in &live.rows {
             if let Some(path) = row.path {
@@ -44,7 +40,8 @@ fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &Liv
             if let Some(age) = row.age_steps {
                 writer.number_attribute(attr::MEMORY_AGE, age);
             }
-            writer.count(value(row));
+            let is_bytes = name == metric::live::MEMORY_LIVE_SAMPLED;
+            writer.count(if is_bytes { row.bytes } else { row.blocks });
         }
         writer.end();
     }
