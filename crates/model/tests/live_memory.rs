@@ -1,6 +1,5 @@
 //! Points of live memory by sample, as they are written and with what can be wrong with them.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper that fails, fails the test")]
 
 mod common;
 

@@ -81,7 +81,7 @@ impl Births {
         if self.samples < LEAST_SAMPLES || self.stretches.len() < 2 {
             return LiveBirths::Unknown;
         }
-        let (youngest, oldest) = (held().next(), held().last());
+        let (youngest, oldest) = (held().next(), held().next_back());
         match (youngest, oldest) {
             _ if held().count() == self.stretches.len() => LiveBirths::Throughout,
             (Some(youngest), _) if youngest.from_steps >= RECENT * self.window => LiveBirths::Early,

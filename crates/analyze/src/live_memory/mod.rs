@@ -12,6 +12,7 @@ mod symbols;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::hash_parts;
@@ -141,8 +142,8 @@ impl LiveSamples {
             }
         };
         let path = hash_parts(&[row.path.as_bytes()]);
-        if !self.paths.contains_key(&path) {
-            self.paths.insert(path, Text(row.path.as_str().into()));
+        if let Entry::Vacant(place) = self.paths.entry(path) {
+            place.insert(Text(row.path.as_str().into()));
             keep_smallest(&mut self.paths, NAMES);
         }
         let key = Key { path, stack: row.stack, age_steps: row.age_steps };

@@ -1,17 +1,18 @@
 //! The few calls into the operating system that the standard library does not offer: clocks, thread id, limits, standard error
-//! without waiting, exit and fork hooks, signals in `signals`, loaded
-//! files in `modules`, memory that is not touched in `zeroed`. The only modules of this crate
-//! with `unsafe` in them.
+//! without waiting, exit and fork hooks, signals in `signals`, loaded files in `modules`, memory that is not touched in
+//! `zeroed`. The only modules of this crate with `unsafe` in them.
 #![expect(unsafe_code, reason = "thin wrappers around libc")]
 
 use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+#[cfg(feature = "mem")]
 mod modules;
 mod processors;
 mod signals;
 mod zeroed;
+#[cfg(feature = "mem")]
 pub(crate) use modules::{Module, modules};
 pub(crate) use processors::*;
 pub(crate) use signals::*;

@@ -158,5 +158,6 @@ impl Readings {
     }
 }
 
-#[cfg(all(test, feature = "metrics"))]
+#[cfg(feature = "metrics")]
+#[cfg(test)]
 mod tests;
