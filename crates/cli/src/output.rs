@@ -1,9 +1,12 @@
 //! Where results go: standard output or a file, in the format asked for, with the exit code that follows from
 //! them.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use stepscope_analyze::live_memory::pprof;
 use stepscope_analyze::render::{self, Options, Output, RenderError, Renderer};
 use stepscope_analyze::report::{Input, Reading, Report, build};
@@ -85,12 +88,16 @@ fn pprof(report: &Report, path: &Path) -> Result<(), CliError> {
     let sampled = report.memory.as_ref().and_then(|memory| memory.sampled.as_ref());
     let Some(sampled) = sampled else {
         return Err(CliError::Unwritable(
-            "there is nothing for --pprof: the run has no samples of live memory; have              `#[global_allocator] static ALLOC: stepscope::Alloc = stepscope::Alloc::system();` in the program"
+            "there is nothing for --pprof: the run has no samples of live memory; have `#[global_allocator] static ALLOC: stepscope::Alloc = stepscope::Alloc::system();` in the program"
                 .into(),
         ));
     };
-    let bytes = pprof::encode(sampled).map_err(|error| CliError::output(path, error))?;
-    std::fs::write(path, bytes).map_err(|error| CliError::output(path, error))
+    let write = || {
+        let mut packed = GzEncoder::new(File::create(path)?, Compression::default());
+        packed.write_all(&pprof::encode(sampled))?;
+        packed.finish().map(drop)
+    };
+    write().map_err(|error| CliError::output(path, error))
 }
 
 /// Pushes the report where that is wanted. That it fails changes the exit code only where nothing else was asked for.

@@ -272,7 +272,7 @@ mod tests {
             ("torch/distributed/distributed_c10d.py(2000): all_reduce", Some(Phase::Communication)),
             ("torch/cuda/__init__.py(780): synchronize", Some(Phase::Synchronization)),
             ("train.py(80): save_checkpoint", Some(Phase::Checkpoint)),
-            ("/home/me/project/train.py(80): evaluate", Some(Phase::Evaluation)),
+            ("/srv/project/train.py(80): evaluate", Some(Phase::Evaluation)),
             ("models/checkpoint.py(12): build", None),
             ("torch/utils/checkpoint.py", None),
         ] {

@@ -1,6 +1,5 @@
 //! Points of live memory by sample, as they are written and with what can be wrong with them.
 
-
 mod common;
 
 use common::{kinds, read};

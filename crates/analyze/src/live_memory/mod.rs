@@ -21,7 +21,7 @@ use stepscope_model::{LiveDropped, LivePoint};
 use crate::accumulate::{Merge, accumulate, keep_smallest};
 pub use culprits::Culprit;
 pub(crate) use culprits::culprits;
-pub use symbols::Resolved;
+pub use lines::Resolved;
 pub(crate) use symbols::short_function;
 
 /// Moments that are kept of a process, evenly over the time; the last one always.

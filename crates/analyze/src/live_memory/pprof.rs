@@ -1,11 +1,7 @@
-//! Live memory as a profile of pprof (`profile.proto`), packed by gzip: one sample for each section, stack and age, with the
+//! Live memory as a profile of pprof (`profile.proto`), not packed: one sample for each section, stack and age, with the
 //! section and the age in steps as labels. What was allocated and freed is not known by stack, and is not in it.
 
 use std::collections::HashMap;
-use std::io::Write;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
 use super::lines::{self, address};
 use super::symbols::plain_function;
@@ -66,15 +62,10 @@ impl Texts {
     }
 }
 
-/// The profile, as `go tool pprof` reads it.
-///
-/// # Errors
-///
-/// When it cannot be packed, which does not happen in memory.
-pub fn encode(memory: &LiveMemory) -> std::io::Result<Vec<u8>> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(&profile(memory).0)?;
-    packed.finish()
+/// The profile, as `go tool pprof` reads it, in protobuf.
+#[must_use]
+pub fn encode(memory: &LiveMemory) -> Vec<u8> {
+    profile(memory).0
 }
 
 /// Numbers of fields are those of `profile.proto`.

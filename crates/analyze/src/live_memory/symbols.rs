@@ -1,38 +1,6 @@
-//! Lines of frames: asked of whoever has the files, which this crate does not read; and whose code a line is.
+//! Whose code a line is, and the names of functions in short.
 
-use super::lines;
-use crate::summary::{LiveMemory, LiveModule, SourceLine, SymbolState};
-
-/// What is known of a module's addresses.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Resolved {
-    /// What was found.
-    pub state: SymbolState,
-    /// For each address that was asked for, its functions and lines, innermost first.
-    pub lines: Vec<Vec<SourceLine>>,
-}
-
-impl LiveMemory {
-    /// Has the lines of all frames looked up, module by module. Addresses are return addresses in the module's file: the call
-    /// is before them.
-    pub fn resolve(&mut self, mut look_up: impl FnMut(&LiveModule, &[u64]) -> Resolved) {
-        for (at, module) in self.modules.iter_mut().enumerate() {
-            let mut frames: Vec<_> =
-                self.frames.iter_mut().filter(|frame| frame.module == Some(at)).collect();
-            let offsets: Vec<u64> = frames.iter().map(|frame| frame.offset).collect();
-            let Resolved { state, lines } = look_up(module, &offsets);
-            // The standard library comes with lines, whatever the program was built with.
-            let told = lines.iter().flatten().filter(|line| line.file.is_some());
-            let has_lines = told.clone().any(|line| origin(line, Some(module)) != Origin::Runtime);
-            module.symbols = match state {
-                SymbolState::Lines if !has_lines => SymbolState::NoLines,
-                state => state,
-            };
-            frames.iter_mut().zip(lines).for_each(|(frame, lines)| frame.lines = lines);
-        }
-        self.lines = lines::of(self);
-    }
-}
+use crate::summary::{LiveModule, SourceLine, SymbolState};
 
 /// Whose code it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,7 +159,7 @@ mod tests {
                 SourceLine { function: Some(function.into()), file: file.map(str::to_owned), line: None };
             origin(&line, Some(&module))
         };
-        let registry = Some("/home/a/.cargo/registry/src/index-1/candle-core-0.9/src/tensor.rs");
+        let registry = Some("/build/.cargo/registry/src/index-1/candle-core-0.9/src/tensor.rs");
         assert_eq!(of("my_trainer::keep", Some("src/main.rs")), Origin::Own);
         assert_eq!(of("<alloc::vec::Vec<T> as my_trainer::Keep>::keep", Some("src/main.rs")), Origin::Own);
         assert_eq!(of("candle_core::Tensor::zeros", registry), Origin::Library);

@@ -10,14 +10,7 @@ use stepscope_model::{Figure, Trace};
 use crate::accumulate::gauge::GaugeAcc;
 use crate::accumulate::{Merge, accumulate, keep_smallest};
 use crate::step_view::group::Group;
-
-/// CPU time counted since the machine and the process started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Clock {
-    pub(crate) time_ns: u64,
-    pub(crate) host_ns: u64,
-    pub(crate) process_ns: u64,
-}
+use crate::threads::summary::Clock;
 
 /// Steps of which it is kept in between.
 const COURSE: usize = 128;

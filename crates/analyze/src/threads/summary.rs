@@ -1,11 +1,18 @@
 //! What threads did: the figures of a run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stepscope_core::{Mode, ThreadState};
 
 use crate::phases::summary::PhaseName;
 use crate::threads::Round;
-use crate::threads::processors::Clock;
+
+/// CPU time counted since the machine and the process started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Clock {
+    pub(crate) time_ns: u64,
+    pub(crate) host_ns: u64,
+    pub(crate) process_ns: u64,
+}
 
 /// What the own threads of steps did. The parts add up to the duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

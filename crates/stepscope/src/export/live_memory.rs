@@ -7,7 +7,7 @@ use super::encode::Context;
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Snapshot, Writer};
 use crate::hot::recorder::Recorder;
-use crate::worker::live_memory::LiveMemory;
+use crate::shared::live_memory::LiveMemory;
 
 /// Hands over the message about what was live at the time of the snapshot.
 pub(crate) fn encode_live_memory<R>(

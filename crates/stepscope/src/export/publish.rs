@@ -28,7 +28,7 @@ pub(crate) struct Snapshot {
     pub live_bytes: Option<u64>,
     /// Where it is due.
     #[cfg(feature = "mem")]
-    pub live_memory: Option<crate::worker::live_memory::LiveMemory>,
+    pub live_memory: Option<crate::shared::live_memory::LiveMemory>,
 }
 
 impl Snapshot {

@@ -8,6 +8,8 @@ pub(crate) mod costs;
 #[cfg(feature = "metrics")]
 pub(crate) mod gauges;
 pub(crate) mod lazy_chunk;
+#[cfg(feature = "mem")]
+pub(crate) mod live_memory;
 pub(crate) mod lock;
 pub(crate) mod overwritten;
 pub(crate) mod phase_bits;

@@ -24,8 +24,7 @@ use crate::hot::thread;
 use crate::os::catch_panic::catch_panic;
 use crate::os::clock::now_ns;
 use crate::os::diagnostics::print_diagnostic;
-use crate::os::memory;
-use crate::os::sys;
+use crate::os::{memory, sys};
 use crate::os::ticks::Keeper;
 use crate::shared::attrs;
 use crate::shared::record::SectionRecord;
@@ -39,8 +38,8 @@ use crate::worker::own_thread;
 /// Name of the background thread.
 pub(crate) const THREAD_NAME: &str = "stepscope";
 
-/// Pause between two looks into the rings, by how full the fullest of them was: a look into rings that are almost empty costs
-/// the program more than what is in them. 150,000 spans a second that begin in the longest one still have room by default.
+/// Pause between two looks into the rings, by how full the fullest of them was: one into rings that are almost empty costs
+/// more than what is in them. 150,000 spans a second that begin in the longest one still have room by default.
 const BUSY_PAUSE: Duration = Duration::from_millis(2);
 const PAUSE: Duration = Duration::from_millis(20);
 const IDLE_PAUSE: Duration = Duration::from_millis(40);
@@ -428,14 +427,10 @@ impl Worker {
     }
 
     /// Whether more is live than ever before, and is to be published now: the process may soon be killed for it.
-    #[cfg(feature = "mem")]
     fn live_memory_is_due(&self) -> bool {
-        self.live_memory.is_due(memory::live_bytes(), Instant::now())
-    }
-
-    #[cfg(not(feature = "mem"))]
-    #[expect(clippy::unused_self, reason = "nothing is known of it")]
-    fn live_memory_is_due(&self) -> bool {
+        #[cfg(feature = "mem")]
+        return self.live_memory.is_due(memory::live_bytes(), Instant::now());
+        #[cfg(not(feature = "mem"))]
         false
     }
 

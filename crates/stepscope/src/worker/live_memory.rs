@@ -1,5 +1,5 @@
-//! Live memory as it is published: samples of the allocator summed by section, stack and age, the largest sums by themselves and
-//! the rest in one; and when that is due. How samples are taken is in `stepscope-mem`, how sums are written in `export`.
+//! Gathers live memory when that is due: samples of the allocator by section, stack and age, the largest sums by themselves
+//! and the rest in one. How samples are taken is in `stepscope-mem`, how sums are written in `export`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::hot::live_context;
 use crate::os::memory::live::{self, MAX_FRAMES, Stack};
 use crate::os::sys::{self, Module};
+use crate::shared::live_memory::{LiveMemory, Row};
 
 /// Rows of a publication, the rest not counted.
 pub(crate) const MAX_ROWS: usize = 256;
@@ -18,31 +19,6 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// And whenever so much more is live than at any time before, one part in so many, though not more often than this.
 const PEAK_GROWTH: u64 = 10;
 const PEAK_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Live bytes of one section, stack and age; all `None` for the rest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
-    /// Number of the path; `None` outside of sections.
-    pub path: Option<u32>,
-    pub stack: Option<u32>,
-    /// At least so many steps ago, fewer than the next power of two.
-    pub age_steps: Option<u64>,
-    pub bytes: u64,
-    pub blocks: u64,
-}
-
-/// What is live at one moment.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LiveMemory {
-    pub period_bytes: u64,
-    /// The largest ones, largest first, then the rest, if there is any.
-    pub rows: Vec<Row>,
-    /// Frames of the stacks that rows name.
-    pub stacks: BTreeMap<u32, String>,
-    /// Modules that these frames name, by the names that they have there.
-    pub modules: Vec<(String, Module)>,
-    pub dropped: live::Dropped,
-}
 
 /// Decides when what is live is published, and gathers it.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use crate::export::live_memory::encode_live_memory;
 use crate::export::message::Encoder;
 use crate::export::publish::Snapshot;
 use crate::export::warn_once;
-use crate::worker::live_memory::LiveMemory;
+use crate::shared::live_memory::LiveMemory;
 
 /// See the module.
 #[derive(Debug)]
