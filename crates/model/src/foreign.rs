@@ -55,14 +55,23 @@ impl<'a> Names<'a> {
 /// Members whose presence tells what a file is, and what to say of it.
 const BY_NAME: &[(&str, &str)] = &[
     ("traceEvents", "Chrome trace events without a slice in them; check that something was recorded"),
-    ("resourceLogs", "OTLP logs, which hold no spans; export traces instead"),
-    ("resourceMetrics", "OTLP metrics, none of which are stepscope's; export traces instead"),
-    ("resourceProfiles", "OTLP profiles, which hold no spans; export traces instead"),
+    ("resourceLogs", "OTLP logs, which hold no spans; export traces, too"),
+    ("resourceMetrics", "OTLP metrics, none of which are read, and no spans; export traces, too"),
+    ("resourceProfiles", "OTLP profiles, which hold no spans; export traces, too"),
     ("resourceSpans", "OTLP traces without a span in them; check that the program ran and flushed its spans"),
     ("batches", "OTLP traces without a span in them; fetch the trace again by its id"),
     ("shared", "a profile of speedscope, which holds no spans; record spans instead"),
     ("nodes", "a CPU profile, which holds no spans; record spans instead"),
 ];
+
+/// A file in which nothing is damaged, and that nothing more is known of.
+pub(crate) const SOUND: &str = "a valid file that holds no spans";
+
+/// Whether this was said of another signal of OpenTelemetry.
+pub(crate) fn is_signal(said: &str) -> bool {
+    let signals = ["resourceLogs", "resourceMetrics", "resourceProfiles"];
+    said == SOUND || BY_NAME.iter().any(|(name, of)| signals.contains(name) && *of == said)
+}
 
 /// What the file that begins with `text`, without blanks, is; `None` where that is no JSON.
 pub(crate) fn what(text: &[u8]) -> Option<String> {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::assembly::Piece;
+use crate::foreign;
 use crate::formats::Format;
 use crate::fragments::{Fragment, Fragments, Joined, Place};
 use crate::framing::PREFIX;
@@ -335,9 +336,14 @@ impl Reader {
         state.assembler.finish(&mut state.issues, sink);
         let counts = state.assembler.counts;
         self.files.sort();
+        let mut issues = state.issues.to_vec();
+        if counts.spans + self.spans_before > 0 {
+            // Other signals stand beside traces; they need no word where those are.
+            issues.retain(|issue| issue.kind != IssueKind::Empty || !foreign::is_signal(&issue.reason));
+        }
         ReadOutcome {
             files: self.files,
-            issues: state.issues.to_vec(),
+            issues,
             spans: counts.spans + self.spans_before,
             traces: counts.traces + self.traces_before,
             incomplete_traces: counts.incomplete,

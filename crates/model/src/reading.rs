@@ -204,7 +204,7 @@ impl Reading<'_> {
         self.intake.state.issues.at_line(None);
         let is_silent = input.damage().is_none() && self.fragments.is_empty();
         if is_silent && self.has_read() == read_before && !self.intake.state.issues.has_any(self.file) {
-            let what = foreign::what(&self.head).unwrap_or_else(|| "a valid file that holds no spans".into());
+            let what = foreign::what(&self.head).unwrap_or_else(|| foreign::SOUND.into());
             self.issue(IssueKind::Empty, 0, || what);
         }
         Some(format)
@@ -278,7 +278,13 @@ impl Reading<'_> {
             }
             limit = limit.saturating_mul(16);
         }
-        if let Some(found) = find_item(input.data()) {
+        // What is sound before an item may be the rest of a record that another file begins.
+        let data = input.data();
+        let is_sound = |at: usize| {
+            !matches!(data.first(), Some(b'{' | b'['))
+                && data.get(..at).is_some_and(|head| !head.contains(&0))
+        };
+        if let Some(found) = find_item(data).filter(|(_, at)| !is_sound(*at)) {
             return Some(found);
         }
         if input.fill(self.max_message_bytes + 1) > self.max_message_bytes {
@@ -294,9 +300,8 @@ impl Reading<'_> {
 /// The first whole item of JSON in `data`, whose beginning is missing or damaged, and its format.
 fn find_item(data: &[u8]) -> Option<(&'static Format, usize)> {
     // A document that is sound so far is one of others.
-    if matches!(data.first(), Some(b'{' | b'['))
-        && !matches!(Strict::default().walk(data), Scanned::Damage(_))
-    {
+    let begins = matches!(data.first(), Some(b'{' | b'['));
+    if begins && !matches!(Strict::default().walk(data), Scanned::Damage(_)) {
         return None;
     }
     let mut effort = 0;

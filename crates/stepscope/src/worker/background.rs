@@ -24,8 +24,8 @@ use crate::hot::thread;
 use crate::os::catch_panic::catch_panic;
 use crate::os::clock::now_ns;
 use crate::os::diagnostics::print_diagnostic;
-use crate::os::{memory, sys};
 use crate::os::ticks::Keeper;
+use crate::os::{memory, sys};
 use crate::shared::attrs;
 use crate::shared::record::SectionRecord;
 use crate::shared::thread_shared::ThreadShared;
@@ -162,7 +162,7 @@ impl Worker {
             words: Vec::new(),
             entries: Vec::new(),
             #[cfg(feature = "mem")]
-            live_memory: crate::worker::live_memory::Taker::default(),
+            live_memory: crate::worker::live_memory::Taker::new(Instant::now()),
         }
     }
 

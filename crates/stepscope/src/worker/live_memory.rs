@@ -21,20 +21,24 @@ const PEAK_GROWTH: u64 = 10;
 const PEAK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Decides when what is live is published, and gathers it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Taker {
-    last: Option<Instant>,
+    last: Instant,
     peak_bytes: u64,
 }
 
 impl Taker {
+    /// The first is due after a while: a run that has just begun has nothing to tell.
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { last: now, peak_bytes: 0 }
+    }
+
     /// Whether it is time, with so many bytes live.
     pub(crate) fn is_due(&self, live_bytes: Option<u64>, now: Instant) -> bool {
         if live::period_bytes() == 0 {
             return false;
         }
-        let Some(last) = self.last else { return true };
-        let since = now.saturating_duration_since(last);
+        let since = now.saturating_duration_since(self.last);
         let peak = self.peak_bytes.saturating_add(self.peak_bytes / PEAK_GROWTH);
         since >= INTERVAL || (since >= PEAK_INTERVAL && live_bytes.unwrap_or(0) > peak)
     }
@@ -45,7 +49,7 @@ impl Taker {
             return None;
         }
         let steps = live_context::steps();
-        self.last = Some(now);
+        self.last = now;
         self.peak_bytes = self.peak_bytes.max(live_bytes.unwrap_or(0));
         let mut sums: HashMap<(u32, Option<Stack>, u64), (u64, u64)> = HashMap::new();
         live::samples(|sample| {

@@ -15,7 +15,7 @@ fn only_the_user_may_read_it() {
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     let profiles = ended.path().join("profiles");
     let files = files(&profiles);
-    assert_eq!(files.len(), 2, "{files:?}");
+    assert_eq!(files.len(), 3, "spans, sums, live memory: {files:?}");
     for file in &files {
         assert_eq!(mode(file), 0o600, "{}", file.display());
         for directory in file.ancestors().skip(1).take_while(|path| path.starts_with(&profiles)) {

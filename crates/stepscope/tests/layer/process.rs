@@ -419,8 +419,8 @@ fn a_forked_child_may_record_by_itself() {
     let (child, parent): (Vec<_>, Vec<_>) = crate::common::recording::files(&ended.path().join("profiles"))
         .into_iter()
         .partition(|path| path.parent().unwrap().to_string_lossy().ends_with(&of_child));
-    // Spans and metrics of each, in a directory of its own.
-    assert_eq!((child.len(), parent.len()), (2, 2), "{child:?} {parent:?}");
+    // Spans, sums and live memory of each, in a directory of its own.
+    assert_eq!((child.len(), parent.len()), (3, 3), "{child:?} {parent:?}");
     assert!(child.iter().all(|path| path.metadata().unwrap().len() > 0));
 }
 
