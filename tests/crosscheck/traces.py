@@ -4,7 +4,7 @@ import critical
 import names
 import stats
 
-MAX_DEPTH, MAX_NAME_BYTES = 64, 256
+MAX_DEPTH, MAX_NAME_BYTES = 64, 4096
 # No trace announces more spans; a count beyond is damage.
 MAX_SPANS = 1_000_000
 # Clocks count in 63 bits: what is beyond is no time.
