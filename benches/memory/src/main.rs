@@ -77,7 +77,8 @@ fn instructions(what: &str, pairs: usize) -> f64 {
         .output()
         .expect("valgrind is needed");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let line = text.lines().find_map(|line| line.split_once("Collected :")).unwrap_or_else(|| panic!("{text}"));
+    let line =
+        text.lines().find_map(|line| line.split_once("Collected :")).unwrap_or_else(|| panic!("{text}"));
     line.1.trim().parse().unwrap()
 }
 

@@ -57,12 +57,7 @@ impl Processors {
 
     /// Time between both, and CPU time of all processes and of this one in it; absent where there is none.
     pub(crate) fn between(&self) -> Option<(u64, u64, u64)> {
-        let (first, last) = self.first.zip(self.last)?;
-        let elapsed_ns = last.time_ns.checked_sub(first.time_ns).filter(|&ns| ns > 0)?;
-        let process_ns = last.process_ns.checked_sub(first.process_ns)?;
-        // The host's count is coarser than the process' own.
-        let host_ns = last.host_ns.checked_sub(first.host_ns)?.max(process_ns);
-        Some((elapsed_ns, host_ns, process_ns))
+        self.last?.since(self.first?)
     }
 }
 

@@ -14,6 +14,17 @@ pub(crate) struct Clock {
     pub(crate) process_ns: u64,
 }
 
+impl Clock {
+    /// Time since `first`, and CPU time of all processes and of this one in it; absent where there is none.
+    pub(crate) fn since(self, first: Self) -> Option<(u64, u64, u64)> {
+        let elapsed_ns = self.time_ns.checked_sub(first.time_ns).filter(|&ns| ns > 0)?;
+        let process_ns = self.process_ns.checked_sub(first.process_ns)?;
+        // The host's count is coarser than the process' own.
+        let host_ns = self.host_ns.checked_sub(first.host_ns)?.max(process_ns);
+        Some((elapsed_ns, host_ns, process_ns))
+    }
+}
+
 /// What the own threads of steps did. The parts add up to the duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -93,9 +104,7 @@ impl Processors {
     pub(crate) fn others_between(&self, from: u64, to: u64) -> Option<f64> {
         let inside = || self.course.iter().filter(|(step, _)| (from..=to).contains(step));
         let (first, last) = (inside().next()?.1, inside().next_back()?.1);
-        let (elapsed_ns, host_ns, own_ns) =
-            super::processors::Processors { first: Some(first), last: Some(last), ..Default::default() }
-                .between()?;
+        let (elapsed_ns, host_ns, own_ns) = last.since(first)?;
         let ranks = self.other_ranks.unwrap_or(0.0);
         Some((host_ns.saturating_sub(own_ns) as f64 / elapsed_ns as f64 - ranks).max(0.0))
     }
