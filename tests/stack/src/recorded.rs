@@ -57,7 +57,8 @@ pub fn demo(
 /// When the program is not built.
 pub fn demo_command(profiles: &Path, demo: &[&str], format: &str) -> Result<Command, String> {
     let mut command = stepscope(&["--quiet", "demo", "--format", "json", "--out"])?;
-    command.arg(profiles).args(demo).env("STEPSCOPE_FORMAT", format);
+    // What is in the directory is sent, live memory too.
+    command.arg(profiles).args(demo).envs([("STEPSCOPE_FORMAT", format), ("STEPSCOPE_MEMORY_SEND", "on")]);
     Ok(command)
 }
 
