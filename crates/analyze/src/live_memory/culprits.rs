@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::births::Births;
+use super::lines;
 use super::symbols::short_function;
 use crate::report::finding::rounded;
 use crate::report::names;
@@ -84,12 +85,16 @@ pub(crate) fn culprits(memory: Option<&LiveMemory>, from_step: u64, growth_per_s
 }
 
 impl Culprit {
-    /// Where it is, in words: ``in `train/forward`, allocated at src/cache.rs:88 (CacheMap::insert)``.
+    /// Where it is, in words: ``in `train/forward`, allocated at src/cache.rs:88 (CacheMap::insert)``; the section alone where no
+    /// stack is known.
     pub(crate) fn words(&self) -> String {
         let section = self.section.as_deref().map_or_else(
             || "outside of sections".to_owned(),
             |section| format!("in `{}`", names::path(section)),
         );
+        if self.place == lines::UNKNOWN {
+            return section;
+        }
         let function = self.function.as_deref().map_or_else(String::new, |function| format!(" ({function})"));
         format!("{section}, allocated at {}{function}", self.place)
     }

@@ -94,8 +94,11 @@ pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
     lines
 }
 
+/// The place of what has no stack.
+pub(super) const UNKNOWN: &str = "unknown";
+
 fn unknown() -> (String, SourceLine) {
-    ("unknown".into(), SourceLine::default())
+    (UNKNOWN.into(), SourceLine::default())
 }
 
 /// The line of a stack: the innermost one of the program's own, else of a library, else the innermost address.
