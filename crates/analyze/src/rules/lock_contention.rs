@@ -27,7 +27,10 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     // More than one for each processor cannot run, whoever has the others.
     let cpus = summary.threads.processors.cpus.map(|cpus| cpus as f64);
     let could = free_cpus(summary, deep).or(cpus).unwrap_or(1_024.0);
-    let (share, saved) = deep.awaited(could, Lock::Is);
+    let contended = |row: &SectionThreads| row.contended;
+    // Of equals the first path.
+    let hot = locked(deep).max_by(|a, b| contended(a).cmp(&contended(b)).then_with(|| b.path.cmp(&a.path)));
+    let (share, saved) = deep.awaited(could, Lock::Is, hot.and_then(SectionThreads::turns_cpus));
     let looks = format!("{} looks at threads in {} deep steps", count(deep.looks), count(deep.steps));
     if saved < thresholds.min_share {
         // Who holds what they wait for may be in another section.
@@ -46,9 +49,6 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             percent(share)
         ));
     }
-    let contended = |row: &SectionThreads| row.contended;
-    // Of equals the first path.
-    let hot = locked(deep).max_by(|a, b| contended(a).cmp(&contended(b)).then_with(|| b.path.cmp(&a.path)));
     let Some(hot) = hot else {
         return unknown(format!(
             "for {} of the step time threads are blocked in sections in which another one runs, in a lock, channel or \

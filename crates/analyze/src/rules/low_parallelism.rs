@@ -26,7 +26,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
     }
     let deep = threads.deep("how many threads work while the step waits is not known")?;
     // Who waits for a lock, as it seems, is not helped by more threads.
-    let (share, _) = deep.awaited(1.0, Lock::Else);
+    let (share, _) = deep.awaited(1.0, Lock::Else, None);
     let looked_at = format!("the step waits for other threads of its own for {}", threads.of_steps(share));
     if share < thresholds.min_share {
         return fine(looked_at);
@@ -36,7 +36,7 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
             "{looked_at}; how many processors are free needs the CPU time of all processes at two deep steps"
         ));
     };
-    let (_, saved) = deep.awaited(free, Lock::Else);
+    let (_, saved) = deep.awaited(free, Lock::Else, None);
     if saved < thresholds.min_share {
         return fine(format!("{looked_at}: {}", run(deep.running_while_awaited(f64::MAX).1, free)));
     }

@@ -130,5 +130,6 @@ fn section(path: String, part: &InMode, rows: &[SectionRow]) -> SectionThreads {
         contended_steps: part.contended_steps,
         turns_steps: part.turns_steps,
         turns_threads: part.turns_threads,
+        turns_ns: (saturate(part.turns_cpu_ns), saturate(part.turns_open_ns)),
     }
 }

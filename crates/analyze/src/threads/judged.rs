@@ -83,8 +83,9 @@ impl ModeThreads {
 
     /// Share of the rounds in which the steps' own threads waited for others that ran in sections of the step, and the part
     /// of the step time that would be saved at most if as many of them ran as there are processors for, `could`. Either of rounds in
-    /// which threads waited for each other in a section, or of the others.
-    pub(crate) fn awaited(&self, could: f64, lock: Lock) -> (f64, f64) {
+    /// which threads waited for each other in a section, or of the others. Of those that are seen running at most `used` have a
+    /// processor: who waits for a lock is seen so each time that it is woken in vain.
+    pub(crate) fn awaited(&self, could: f64, lock: Lock, used: Option<f64>) -> (f64, f64) {
         let (mut share, mut saved) = (0.0, 0.0);
         let all = self.rounds().max(1) as f64;
         for (round, times) in &self.rounds {
@@ -103,7 +104,8 @@ impl ModeThreads {
             };
             let part = *times as f64 / all;
             share += part;
-            saved += part * (1.0 - running / most.max(running).max(1.0));
+            let used = running.min(used.map_or(running, |used| used.max(1.0)));
+            saved += part * (1.0 - used / most.max(used).max(1.0));
         }
         (share, saved)
     }

@@ -1,6 +1,7 @@
 //! What threads did while steps ran: on a CPU, runnable without one, blocked, and on what. Shares of all steps come from what
 //! their roots say; sections and what threads were blocked in, from deep steps. What it means is the rules' business.
 
+mod contest;
 pub(crate) mod finish;
 pub(crate) mod judged;
 pub(crate) mod observe;

@@ -1,7 +1,5 @@
 //! One step into what threads did: of a deep one its sections, and the looks at its threads.
 
-use std::collections::BTreeMap;
-
 use stepscope_core::{Level, ThreadState};
 use stepscope_model::Figure;
 
@@ -10,20 +8,12 @@ use crate::run::Target;
 use crate::sections::paths::UNCUT;
 use crate::step_view::group::Group;
 use crate::step_view::place::{Node, Role};
+use crate::threads::contest;
 use crate::threads::processors::Processors;
 use crate::threads::rounds::{Look, Rounds};
 use crate::threads::section::Time;
 use crate::threads::timeline::Timeline;
 use crate::threads::{MOST_COUNTED, Own, Round};
-
-/// Part of the rounds with contention in which only one thread runs where it is a lock that threads wait for: who is let go,
-/// and has no processor yet, or tries for a while before it sleeps, is seen running as well. The second is of threads that
-/// share no address, which might as well wait for something else.
-const ALONE: [(u64, u64); 2] = [(1, 3), (3, 4)];
-
-/// Threads that take turns on one address, and on addresses of their own: some locks give each waiting thread one, and so do
-/// channels.
-const TURNS: (usize, usize) = (2, 3);
 
 /// Observes steps; memory is reused.
 #[derive(Debug, Clone, Default)]
@@ -31,33 +21,6 @@ pub(crate) struct Threads {
     rounds: Rounds,
     /// What is nested in each member on its own thread: CPU time, time in the run queue, and duration; page faults.
     nested: Vec<(u64, u64, u64, u64)>,
-}
-
-/// What a section's looks in one step say of waiting for each other.
-#[derive(Debug, Default)]
-struct Contest {
-    /// Rounds in which a thread waited while another ran, and those of them in which only one ran.
-    rounds: u64,
-    alone: u64,
-    /// Rounds in which threads ran, and in which several did.
-    running: u64,
-    together: u64,
-    /// By thread: whether it waited, whether it ran, the address at which it waited last.
-    threads: BTreeMap<i64, (bool, bool, u64)>,
-}
-
-impl Contest {
-    /// How many threads took turns; none where it may be something else that they waited for.
-    fn turns(&self) -> usize {
-        let took: Vec<u64> = self.threads.values().filter(|of| of.0 && of.1).map(|of| of.2).collect();
-        let shared = |address: u64| took.iter().filter(|&&other| other == address).count();
-        let most = took.iter().filter(|&&address| address != 0).map(|&address| shared(address)).max();
-        let is_shared = most.unwrap_or(0) >= TURNS.0;
-        let (part, whole) = ALONE[usize::from(!is_shared)];
-        let mostly = |of: u64, all: u64| of.saturating_mul(whole) >= all.saturating_mul(part);
-        let is_alone = mostly(self.alone, self.rounds) && mostly(self.running - self.together, self.running);
-        if is_alone && (is_shared || took.len() >= TURNS.1) { took.len() } else { 0 }
-    }
 }
 
 impl Threads {
@@ -79,7 +42,7 @@ impl Threads {
         if !group.view.trace.samples.is_empty() {
             self.rounds.read(group);
             self.looks(group, mode, target);
-            self.contests(mode, target);
+            self.contests(group, mode, target);
         }
     }
 
@@ -182,38 +145,18 @@ impl Threads {
     }
 
     /// In which sections threads waited for each other.
-    fn contests(&self, mode: usize, target: &mut Target<'_>) {
-        let mut contests: BTreeMap<u32, Contest> = BTreeMap::new();
-        for look in self.rounds.iter().flat_map(|round| round.iter().filter(|look| look.contends(round))) {
-            if let Some(path) = look.path {
-                contests.entry(path).or_default();
-            }
-        }
-        for round in self.rounds.iter() {
-            for (&path, contest) in &mut contests {
-                let here = || round.iter().filter(|look| look.path == Some(path));
-                let running = here().filter(|look| look.runs()).count();
-                contest.running += u64::from(running > 0);
-                contest.together += u64::from(running > 1);
-                let is_contended = here().any(|look| look.contends(round));
-                contest.rounds += u64::from(is_contended);
-                contest.alone += u64::from(is_contended && running == 1);
-                for look in here() {
-                    let of = contest.threads.entry(look.thread).or_default();
-                    of.1 |= look.runs();
-                    if look.contends(round) {
-                        (of.0, of.2) = (true, look.address);
-                    }
-                }
-            }
-        }
-        for (path, contest) in contests {
+    fn contests(&self, group: &Group<'_>, mode: usize, target: &mut Target<'_>) {
+        for (path, contest) in contest::of(group, &self.rounds) {
             let turns = contest.turns();
             let acc = target.run.sections.acc(path);
             let Some(part) = acc.threads.get_or_insert_default().of(mode) else { continue };
             part.contended_steps = part.contended_steps.saturating_add(1);
-            part.turns_steps = part.turns_steps.saturating_add((turns > 0).into());
-            part.turns_threads = part.turns_threads.max(turns as u64);
+            if turns > 0 {
+                part.turns_steps = part.turns_steps.saturating_add(1);
+                part.turns_threads = part.turns_threads.max(turns as u64);
+                part.turns_cpu_ns = part.turns_cpu_ns.saturating_add(contest.cpu_ns.into());
+                part.turns_open_ns = part.turns_open_ns.saturating_add(contest.open_ns.into());
+            }
         }
     }
 }

@@ -31,14 +31,32 @@ impl Look {
         self.state == ThreadState::Running
     }
 
+    /// Whether it was in a futex.
+    pub(super) fn waits(&self) -> bool {
+        self.state == ThreadState::Futex
+    }
+
     /// Whether it was in a futex while another one ran in its section.
     pub(super) fn contends(&self, round: &[Self]) -> bool {
-        self.state == ThreadState::Futex
+        self.waits()
             && self.path.is_some()
             && round
                 .iter()
                 .any(|other| other.runs() && other.path == self.path && other.thread != self.thread)
     }
+}
+
+/// Whether a section is one of the step, or one that another thread was in beside it, outside of all steps.
+pub(super) fn is_meant(group: &Group<'_>, node: &Node) -> bool {
+    let view = group.view;
+    if node.anchor == group.anchor {
+        return node.role != Role::Marker && !node.is_orphan;
+    }
+    let is_deep = |root: &stepscope_model::Span| root.figure(Figure::StepDeep).is_some_and(|said| said != 0);
+    node.role != Role::Step
+        && node.thread != group.window.thread
+        && view.span(node.anchor).is_some_and(is_deep)
+        && view.node(node.anchor).is_some_and(|root| root.role == Role::Outside)
 }
 
 /// The looks of one step; memory is reused.
@@ -60,18 +78,8 @@ impl Rounds {
         ends.clear();
         open.clear();
         let own = group.window.thread;
-        let is_part =
-            |node: &Node| node.anchor == group.anchor && node.role != Role::Marker && !node.is_orphan;
         let view = group.view;
-        let is_beside = |node: &Node| {
-            let said = || view.span(node.anchor).and_then(|root| root.figure(Figure::StepDeep));
-            node.anchor != group.anchor
-                && node.role != Role::Step
-                && node.thread != own
-                && said().is_some_and(|said| said != 0)
-                && view.node(node.anchor).is_some_and(|root| root.role == Role::Outside)
-        };
-        let mut nodes = view.nodes.iter().filter(|node| is_part(node) || is_beside(node)).peekable();
+        let mut nodes = view.nodes.iter().filter(|node| is_meant(group, node)).peekable();
         let mut begun = 0;
         for &ThreadSample { time_ns, thread, state, address } in &group.view.trace.samples {
             while let Some(node) = nodes.next_if(|node| node.start_ns <= time_ns) {

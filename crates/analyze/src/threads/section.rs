@@ -47,11 +47,15 @@ pub(crate) struct InMode {
     pub(crate) turns_steps: u64,
     /// The most threads that took turns in one step.
     pub(crate) turns_threads: u64,
+    /// CPU time of calls in these steps, and the time for which any of them was open.
+    pub(crate) turns_cpu_ns: u128,
+    pub(crate) turns_open_ns: u128,
 }
 
 accumulate!(InMode {
     merge: time, own_time;
-    sum: minor_faults, looks, own_looks, awaiting, awaited, contended, contended_steps, turns_steps;
+    sum: minor_faults, looks, own_looks, awaiting, awaited, contended, contended_steps, turns_steps,
+        turns_cpu_ns, turns_open_ns;
     max: turns_threads;
 });
 

@@ -196,9 +196,18 @@ pub struct SectionThreads {
     pub turns_steps: u64,
     /// The most threads that took turns in one step.
     pub turns_threads: u64,
+    /// CPU time of calls in these steps, and the time for which any of them was open.
+    #[serde(skip)]
+    pub(crate) turns_ns: (u64, u64),
 }
 
 impl SectionThreads {
+    /// Processors that its calls used while any of them was open, in steps in which threads took turns; absent without these.
+    pub(crate) fn turns_cpus(&self) -> Option<f64> {
+        let (cpu_ns, open_ns) = self.turns_ns;
+        (open_ns > 0).then(|| cpu_ns as f64 / open_ns as f64)
+    }
+
     /// Looks at threads other than the steps' own in a futex.
     pub(crate) fn others_in_futex(&self) -> u64 {
         let of = |looks: &[StateLooks]| {
