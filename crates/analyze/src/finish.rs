@@ -83,15 +83,18 @@ fn are_together(a: &RunAcc, b: &RunAcc) -> bool {
     a.first_ns <= b.last_ns && b.first_ns <= a.last_ns
 }
 
-/// The run to report on where the latest is of a program that does no steps: one beside it that does, if there is one. Other
-/// programs' spans come with those of a run, and devices are programs of their own to some profilers.
+/// The run to report on where the latest is of a program that does no steps, or is not known: the latest of those that do, first
+/// of those beside it. Other programs' spans come with those of a run, before and after it, and devices are programs of their own
+/// to some profilers; damage takes the name of the program from its last spans.
 fn with_steps<'r>(runs: &'r BTreeMap<RunKey, RunAcc>, latest: Read<'r>) -> Read<'r> {
     let (key, run) = latest;
-    if !key.is_foreign || steps(run) > 0 {
+    let (own, is_named) = (steps(run), !key.id.is_empty());
+    if !key.is_foreign || own > 0 && is_named {
         return latest;
     }
-    let beside = runs.iter().filter(|(_, other)| are_together(run, other) && steps(other) > 0);
-    beside.max_by_key(|(key, run)| (run.tally.first_ns, *key)).unwrap_or(latest)
+    let others = runs.iter().filter(|(other, acc)| *other != key && steps(acc) > 0);
+    let better = others.filter(|(other, acc)| own == 0 || !other.id.is_empty() && steps(acc) > own);
+    better.max_by_key(|(key, acc)| (are_together(run, acc), acc.tally.first_ns, *key)).unwrap_or(latest)
 }
 
 /// The run as a whole, and the others that it consists of: processes that each say another rank of a job of the same size do it

@@ -1,7 +1,7 @@
 //! The command line: commands, options and the help that teaches them. What they do lives in `command`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -243,6 +243,12 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// The files to write.
+    #[must_use]
+    pub(crate) fn written(&self) -> [Option<&Path>; 3] {
+        [self.output.as_deref(), self.partial.as_deref(), self.pprof.as_deref()]
+    }
+
     /// Whether nothing but pushing was asked for.
     #[must_use]
     pub(crate) const fn pushes_alone(&self) -> bool {

@@ -25,6 +25,21 @@ pub(crate) fn resolve(given: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     )))
 }
 
+/// What is written must not be a file that is read.
+pub(crate) fn refuse_overwrite(inputs: &[PathBuf], written: &[Option<&Path>]) -> Result<(), CliError> {
+    let real = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    for out in written.iter().flatten() {
+        let Some(place) = real(out) else { continue };
+        if inputs.iter().any(|input| real(input).is_some_and(|input| input == place)) {
+            return Err(CliError::Usage(format!(
+                "{} is an input, and would be overwritten; write to another place",
+                out.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Standard input can be read once.
 pub(crate) fn check_streams(given: &[PathBuf]) -> Result<(), CliError> {
     if given.iter().filter(|path| path.as_os_str() == STDIN).count() > 1 {

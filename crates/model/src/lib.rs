@@ -35,7 +35,7 @@ mod walk;
 
 pub use convert::{Converter, LostInConversion, Target};
 pub use error::ReadError;
-pub use formats::{FORMATS, Format};
+pub use formats::{CHROME, FORMATS, Format};
 pub use issue::{IssueKind, ReadIssue};
 pub use live_memory::{LiveDropped, LivePoint, LiveRow, Module};
 pub use metric::{Measured, MeasuredKind, MetricPoint, SectionValue, label};

@@ -13,7 +13,7 @@ pub(super) fn tone(report: &Report) -> Tone {
     match report.summary.input.verdict {
         InputVerdict::High => Tone::Alarm,
         InputVerdict::Moderate => Tone::Notice,
-        _ if !doubtful_files(&report.read_issues).is_empty() => Tone::Notice,
+        _ if !doubtful_files(&report.read_issues, &report.inputs).is_empty() => Tone::Notice,
         InputVerdict::No if !severe => Tone::Good,
         _ => Tone::Strong,
     }

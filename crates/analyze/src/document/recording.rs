@@ -250,13 +250,17 @@ pub(super) fn hints(report: &Report, doc: &mut Document) {
         doc.line(Tone::Dim, format!("More on the first finding:  stepscope explain {}", first.rule));
     }
     let others = &report.run.other_runs;
-    if let Some(other) = others.first() {
+    if let Some(other) = others.iter().max_by_key(|other| other.steps) {
         let number = things(others.len() as u64, "other run", "other runs");
         let run = &report.run;
         let own = run.id.clone();
         let own = own.map(|id| RunIdentity { id, attempt: run.attempt, is_foreign: run.is_foreign });
         let all: Vec<RunIdentity> = others.iter().map(|other| other.run.clone()).chain(own).collect();
-        let text = format!("{number} in this input, such as:  --run {}", other.run.selector(&all));
+        let of = match other.steps {
+            0 => String::new(),
+            steps => format!(" ({})", things(steps, "step", "steps")),
+        };
+        let text = format!("{number} in this input, such as:  --run {}{of}", other.run.selector(&all));
         doc.line(Tone::Dim, Cell::Plain(text));
     }
     doc.line(Tone::Dim, "Every figure, for programs:  --format json");

@@ -57,10 +57,10 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
     Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: "stepscope", version: env!("CARGO_PKG_VERSION") },
-        inputs,
         losses: losses(summary),
         run: run(summary),
-        summary: overview(summary, config, &findings, &issues),
+        summary: overview(summary, config, &findings, (&issues, &inputs)),
+        inputs,
         read_issues: issues,
         sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
@@ -234,10 +234,15 @@ fn run(summary: &Summary) -> Run {
     }
 }
 
-fn overview(summary: &Summary, config: &Config, findings: &[FindingRow], issues: &[ReadIssue]) -> Overview {
+fn overview(
+    summary: &Summary,
+    config: &Config,
+    findings: &[FindingRow],
+    read: (&[ReadIssue], &[Input]),
+) -> Overview {
     let mode = summary.primary();
     Overview {
-        verdict: verdict::sentence(summary, &config.input_bound, findings, issues),
+        verdict: verdict::sentence(summary, &config.input_bound, findings, read),
         input: InputShare::of(summary.input, &config.input_bound),
         mode: mode.map(|mode| mode.mode.as_str()),
         steps: mode.map_or(0, |mode| mode.steady.count),

@@ -106,10 +106,24 @@ pub struct Report {
     pub detailed_metrics: Details,
 }
 
-/// Files of whose content some may be wrong: compressed ones that are damaged, although something of them was read.
-pub(crate) fn doubtful_files(issues: &[ReadIssue]) -> BTreeSet<&str> {
-    let is_doubtful =
-        |issue: &&ReadIssue| issue.kind == IssueKind::BadCompression && issue.offset.is_none_or(|at| at > 0);
+/// Part of a file from which on what was not read of it makes figures doubtful.
+const MUCH_LOST: f64 = 0.01;
+
+/// Files of whose content some may be wrong: compressed ones that are damaged, although something of them was read, and traces of
+/// profilers that are cut off or lack a part: their events have no order, so that any step may lack some.
+pub(crate) fn doubtful_files<'a>(issues: &'a [ReadIssue], inputs: &[Input]) -> BTreeSet<&'a str> {
+    let profile_bytes = |issue: &ReadIssue| {
+        let input = inputs.iter().find(|input| input.path == issue.file)?;
+        input.format.as_deref()?.starts_with(stepscope_model::CHROME).then_some(input.bytes)
+    };
+    let is_doubtful = |issue: &&ReadIssue| match issue.kind {
+        IssueKind::BadCompression => issue.offset.is_none_or(|at| at > 0),
+        IssueKind::Truncated => issue.offset.is_some() && profile_bytes(issue).is_some(),
+        IssueKind::Corrupt => profile_bytes(issue)
+            .zip(issue.lost_bytes)
+            .is_some_and(|(all, lost)| lost as f64 >= MUCH_LOST * all as f64),
+        _ => false,
+    };
     issues.iter().filter(is_doubtful).map(|issue| issue.file.as_str()).collect()
 }
 

@@ -4,7 +4,7 @@ use stepscope_core::SectionKind;
 use stepscope_model::ReadIssue;
 
 use super::units::{percent, things};
-use super::{FindingRow, FindingType, doubtful_files};
+use super::{FindingRow, FindingType, Input, doubtful_files};
 use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
 use crate::run::recorder::Recorder;
 use crate::sections::dominant;
@@ -27,13 +27,13 @@ pub(super) fn sentence(
     summary: &Summary,
     thresholds: &Thresholds,
     findings: &[FindingRow],
-    issues: &[ReadIssue],
+    (issues, inputs): (&[ReadIssue], &[Input]),
 ) -> String {
     if !summary.found {
         return "Nothing to report: the input holds no run.".into();
     }
     let judgement = judgement(summary, thresholds, findings);
-    format!("{judgement}{}{}{}", dominant(summary, findings), certainty(summary), doubt(issues))
+    format!("{judgement}{}{}{}", dominant(summary, findings), certainty(summary), doubt(issues, inputs))
 }
 
 /// The section that is most of a step, where no finding is about half of it or about that section.
@@ -53,13 +53,15 @@ fn certainty(summary: &Summary) -> String {
 }
 
 /// That figures may be wrong, where what was read may be.
-fn doubt(issues: &[ReadIssue]) -> String {
-    let files = doubtful_files(issues);
+fn doubt(issues: &[ReadIssue], inputs: &[Input]) -> String {
+    let files = doubtful_files(issues, inputs);
     let Some(first) = files.first() else { return String::new() };
     let name = first.rsplit('/').next().unwrap_or(first);
     let which = match files.len() - 1 {
-        0 => format!("{name} is damaged"),
-        more => format!("{name} and {} are damaged", things(more as u64, "other file", "other files")),
+        0 => format!("{name} is damaged or cut off"),
+        more => {
+            format!("{name} and {} are damaged or cut off", things(more as u64, "other file", "other files"))
+        }
     };
     format!(" Figures may be wrong: {which} (see Recording).")
 }

@@ -2,10 +2,10 @@
 
 use stepscope_core::Phase;
 
-use super::{Config, Judged, Rule, Steps, fine, no_duration};
+use super::{Config, Judged, Rule, Steps, fine, no_duration, unknown};
 use crate::phases::waits::PhaseWait;
 use crate::ranks::{Absent, Late, Longer, Rank, Split};
-use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, rounded};
+use crate::report::finding::{Evidence, Finding, FindingType, Gain, Note, Verdict, rounded};
 use crate::report::units::{duration, listed, percent, things};
 use crate::summary::{InstanceRow, Summary};
 
@@ -22,6 +22,16 @@ thresholds! {
 }
 
 pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
+    // Nothing is fine of ranks that nobody looked at.
+    match (judged(summary, config), Absent::of(summary)) {
+        (Err(Verdict::Fine { because }), Some(absent)) => {
+            unknown(format!("{}; of those {because}", absent.words()))
+        }
+        (judged, _) => judged,
+    }
+}
+
+fn judged(summary: &Summary, config: &Config) -> Judged {
     let thresholds = &config.slow_rank;
     let steps = Steps::read(summary)?;
     let ranks = Rank::all(summary)?;

@@ -48,6 +48,32 @@ fn the_run_that_started_last_is_chosen_and_the_others_are_listed() {
 }
 
 #[test]
+fn a_program_without_steps_or_name_is_not_chosen_before_one_that_does_them() {
+    let service = |name: &str| Arc::new(Resource { service_name: name.into(), ..Resource::default() });
+    let (trainer, query, unnamed) = (service("trainer"), service("query"), service(""));
+    let of = |resource: &Arc<Resource>, steps: u64, start_ns: u64| -> Vec<_> {
+        let step = |number: u64| step_of(resource, start_ns + 100 * number);
+        (0..steps).map(step).collect()
+    };
+    let without = |start_ns| {
+        let mut build = Build::of(start_ns, &query);
+        build.span(0, "request", start_ns, start_ns + 10);
+        build.trace()
+    };
+    // Long after the last step.
+    let traces = [of(&trainer, 3, 1_000), vec![without(9_000)]].concat();
+    assert_eq!(fold(&traces).finish(None).run.id, "trainer");
+    // What lost its name is chosen only where it holds most of what was done.
+    let traces = [of(&trainer, 3, 1_000), of(&unnamed, 1, 9_000)].concat();
+    assert_eq!(fold(&traces).finish(None).run.id, "trainer");
+    let traces = [of(&trainer, 3, 1_000), of(&unnamed, 4, 9_000)].concat();
+    assert_eq!(fold(&traces).finish(None).run.id, "");
+    // A later experiment is chosen though it is shorter.
+    let traces = [of(&trainer, 3, 1_000), of(&query, 1, 9_000)].concat();
+    assert_eq!(fold(&traces).finish(None).run.id, "query");
+}
+
+#[test]
 fn markers_say_how_far_the_run_came() {
     let mut start = Build::new(1);
     start.span(0, "run.started", 100, 100).kind(SectionKind::Run);

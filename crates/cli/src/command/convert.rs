@@ -104,6 +104,12 @@ pub(crate) fn run(args: &ConvertArgs, global: Global) -> Result<u8, CliError> {
     for (what, count) in lost {
         output::note(global, &format!("cannot be held: {what} ({count})"));
     }
+    if outcome.metric_points == 0 && outcome.files.iter().all(|file| file.spans == 0) {
+        return Err(CliError::Input(format!(
+            "there is nothing to convert; {} was not written",
+            args.out.display()
+        )));
+    }
     Ok(exit::FINE)
 }
 

@@ -105,3 +105,13 @@ fn mistakes_are_told_and_leave_nothing() {
     let left = std::fs::read_dir(folder.path()).expect("it is there").count();
     assert_eq!(left, 3);
 }
+
+#[test]
+fn an_input_without_spans_is_no_conversion() {
+    let folder = folder("convert-nothing");
+    write(&folder, "empty.json", br#"{"data":[]}"#);
+    write(&folder, "b.jsonl", b"older");
+    let ended = run(folder.path(), &["convert", "empty.json", "b.jsonl"]);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("b.jsonl was not written"), "{}", ended.stderr);
+}

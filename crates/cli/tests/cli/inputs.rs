@@ -191,3 +191,16 @@ fn a_profile_of_memory_that_nobody_recorded_is_an_error_behind_the_report() {
     assert!(ended.stderr.contains("static ALLOC: stepscope::Alloc"), "{}", ended.stderr);
     assert!(!folder.join("memory.pb.gz").exists());
 }
+
+#[test]
+fn an_input_is_never_overwritten() {
+    let folder = folder("overwrite");
+    let bytes = recording("run-a", 1);
+    write(&folder, "a.otlp", &bytes);
+    for option in ["--output", "--partial", "--pprof"] {
+        let ended = run(folder.path(), &["analyze", "a.otlp", option, "./a.otlp"]);
+        assert_eq!(ended.code, 2, "{option}: {}", ended.stderr);
+        assert!(ended.stderr.contains("would be overwritten"), "{}", ended.stderr);
+        assert_eq!(std::fs::read(folder.join("a.otlp")).expect("it is there"), bytes);
+    }
+}

@@ -11,8 +11,11 @@ use crate::reading::{Reading, bytes};
 use crate::salvage::events;
 use crate::structure::{JsonScan, Scanned, Strict, blank_prefix};
 
+/// What this format is called.
+pub const CHROME: &str = "Chrome trace events";
+
 pub(crate) static FORMAT: Format = Format {
-    name: "Chrome trace events",
+    name: CHROME,
     doc: "The Trace Event Format, as `chrome://tracing`, Perfetto, PyTorch's profiler (Kineto) and `stepscope convert` \
           write it. The slice over all of a recording that Kineto adds (category `Trace`) is no span.",
     sniff,
