@@ -34,7 +34,7 @@ EXPECTED = {
     "barrier": (["off_cpu", "low_parallelism"], ["meet"]),
     "disk": (["io_stalls", "off_cpu"], ["put"]),
     "pipe": (["io_stalls", "off_cpu"], ["hand_over"]),
-    "parking-lot": (["lock_contention"], ["mark", "spread"]),
+    "parking-lot": (["lock_contention"], ["update", "share"]),
     "crossbeam": (["off_cpu"], ["gather"]),
     # Tasks wait and no thread does: one works, and the others have nothing to do.
     "tokio-lock": (["low_parallelism", "off_cpu"], ["await_all"]),

@@ -1,5 +1,4 @@
-//! Steps that wait by way of other crates: a lock of `parking_lot`, a channel of `crossbeam`, a lock, a channel and a timer of
-//! `tokio`.
+//! Steps that wait by way of other crates: a channel of `crossbeam`, a lock, a channel and a timer of `tokio`.
 
 use std::io;
 use std::sync::Arc;
@@ -16,40 +15,6 @@ use crate::work;
 
 const THREADS: usize = 4;
 const ROUNDS: usize = 10;
-
-/// Four threads take turns on one lock; healthy, each has its own.
-pub fn parking_lot(place: Place<'_>) -> io::Result<Box<dyn Program>> {
-    work::calibrate();
-    let is_healthy = place.is_healthy;
-    let tables: Vec<_> = (0..THREADS).map(|_| parking_lot::Mutex::new(0_u64)).collect();
-    Ok(Box::new(move |_| {
-        advance(1_000);
-        let around = Span::current();
-        thread::scope(|scope| {
-            for worker in 0..THREADS {
-                let Some(table) = tables.get(if is_healthy { worker } else { 0 }) else { continue };
-                let around = &around;
-                scope.spawn(move || spread(around, table));
-            }
-        });
-        Ok(())
-    }))
-}
-
-#[tracing::instrument(skip_all, parent = around)]
-fn spread(around: &Span, table: &parking_lot::Mutex<u64>) {
-    let _ = around;
-    for _ in 0..ROUNDS {
-        mark(table);
-    }
-}
-
-#[tracing::instrument(skip_all)]
-fn mark(table: &parking_lot::Mutex<u64>) {
-    let mut table = table.lock();
-    work::compute(150);
-    *table += 1;
-}
 
 struct Helper {
     asks: Option<Sender<()>>,

@@ -12,11 +12,33 @@ use crate::work;
 const THREADS: usize = 4;
 const ROUNDS: usize = 10;
 
+/// A number behind a lock.
+pub trait Locked: Default + Send + Sync + 'static {
+    /// Takes the lock, works for so many microseconds and counts.
+    fn count(&self, us: u64);
+}
+
+impl Locked for Mutex<u64> {
+    fn count(&self, us: u64) {
+        let mut table = self.lock().unwrap_or_else(PoisonError::into_inner);
+        work::compute(us);
+        *table += 1;
+    }
+}
+
+impl Locked for parking_lot::Mutex<u64> {
+    fn count(&self, us: u64) {
+        let mut table = self.lock();
+        work::compute(us);
+        *table += 1;
+    }
+}
+
 /// All of the work is done under the lock.
-pub fn one(place: Place<'_>) -> io::Result<Box<dyn Program>> {
+pub fn one<L: Locked>(place: Place<'_>) -> io::Result<Box<dyn Program>> {
     work::calibrate();
     let is_healthy = place.is_healthy;
-    let tables: Vec<Mutex<u64>> = (0..THREADS).map(|_| Mutex::new(0)).collect();
+    let tables: Vec<L> = (0..THREADS).map(|_| L::default()).collect();
     Ok(Box::new(move |_| {
         advance(1_000);
         let around = Span::current();
@@ -49,7 +71,7 @@ pub fn two(place: Place<'_>) -> io::Result<Box<dyn Program>> {
 }
 
 #[tracing::instrument(skip_all, parent = around)]
-fn share(around: &Span, table: &Mutex<u64>) {
+fn share(around: &Span, table: &impl Locked) {
     let _ = around;
     for _ in 0..ROUNDS {
         update(table, 150);
@@ -71,13 +93,11 @@ fn mixed(around: &Span, hot: &Mutex<u64>, cold: &Mutex<u64>, is_healthy: bool) {
 }
 
 #[tracing::instrument(skip_all)]
-fn update(table: &Mutex<u64>, us: u64) {
-    let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
-    work::compute(us);
-    *table += 1;
+fn update(table: &impl Locked, us: u64) {
+    table.count(us);
 }
 
 #[tracing::instrument(skip_all)]
-fn count(table: &Mutex<u64>) {
-    *table.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+fn count(table: &impl Locked) {
+    table.count(0);
 }

@@ -51,7 +51,7 @@ macro_rules! faults {
 }
 
 faults! {
-    "lock" => locks::one,
+    "lock" => locks::one::<std::sync::Mutex<u64>>,
     "two-locks" => locks::two,
     "pool" => pool::narrow,
     "idle-pool" => pool::idle,
@@ -63,7 +63,7 @@ faults! {
     "barrier" => barrier::start,
     "disk" => disk::start,
     "pipe" => pipe::start,
-    "parking-lot" => crates::parking_lot,
+    "parking-lot" => locks::one::<parking_lot::Mutex<u64>>,
     "crossbeam" => crates::crossbeam,
     "tokio-lock" => crates::tokio_lock,
     "tokio-channel" => crates::tokio_channel,
