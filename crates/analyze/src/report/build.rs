@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use stepscope_model::{IssueKind, ReadIssue};
 
 use super::{
-    Details, Dropped, Exported, Finding, FindingRow, FindingType, Losses, Memory, Overview, Reading, Report,
-    RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
+    Details, Dropped, Exported, Finding, FindingRow, FindingType, Input, Losses, Memory, Overview, Reading,
+    Report, RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
 use crate::loaders::InputShare;
 use crate::memory;

@@ -10,6 +10,8 @@ pub(crate) mod length_prefixed;
 pub(crate) mod length_prefixed_zstd;
 pub(crate) mod proto_message;
 
+pub use chrome::CHROME;
+
 use crate::input::Input;
 use crate::reading::Reading;
 use crate::structure::{JsonScan, blank_prefix};
