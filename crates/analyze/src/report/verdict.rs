@@ -58,9 +58,9 @@ fn doubt(issues: &[ReadIssue], inputs: &[Input]) -> String {
     let Some(first) = files.first() else { return String::new() };
     let name = first.rsplit('/').next().unwrap_or(first);
     let which = match files.len() - 1 {
-        0 => format!("{name} is damaged or cut off"),
+        0 => format!("{name} is damaged"),
         more => {
-            format!("{name} and {} are damaged or cut off", things(more as u64, "other file", "other files"))
+            format!("{name} and {} are damaged", things(more as u64, "other file", "other files"))
         }
     };
     format!(" Figures may be wrong: {which} (see Recording).")

@@ -1,11 +1,11 @@
 //! How a report is put together: order and identity of findings, the highest severity, what rules say.
 
 use serde_json::json;
-use stepscope_analyze::report::{Reading, Report, build};
+use stepscope_analyze::report::{Input, Reading, Report, build};
 use stepscope_analyze::rules::{Config, RULES};
 use stepscope_analyze::summary::PhaseName;
 use stepscope_core::{Phase, ThreadState};
-use stepscope_model::{IssueKind, ReadIssue};
+use stepscope_model::{CHROME, IssueKind, ReadIssue};
 
 use crate::fixture::{MS, Run, healthy, nothing};
 use crate::planted::{OWN, Planted, lock};
@@ -61,10 +61,11 @@ fn what_was_read_of_a_damaged_file_is_doubtful() {
         lost_bytes: None,
         reason: "the gzip stream is damaged".into(),
     };
-    let verdict = |issues: Vec<ReadIssue>| {
-        let reading = Reading { inputs: Vec::new(), issues };
+    let of = |inputs: Vec<Input>, issues: Vec<ReadIssue>| {
+        let reading = Reading { inputs, issues };
         build(&healthy().build(), reading, &Config::default()).summary.verdict
     };
+    let verdict = |issues: Vec<ReadIssue>| of(Vec::new(), issues);
     let sound = verdict(Vec::new());
     // What is cut off is right as far as it goes, and of what is damaged at its start nothing was read.
     let harmless = vec![issue("a.gz", IssueKind::Truncated, 90), issue("b.gz", IssueKind::BadCompression, 0)];
@@ -75,6 +76,14 @@ fn what_was_read_of_a_damaged_file_is_doubtful() {
     let expected =
         format!("{sound} Figures may be wrong: a.gz and 1 other file are damaged (see Recording).");
     assert_eq!(verdict(vec![damaged, issue("a.gz", IssueKind::BadCompression, 1)]), expected);
+    // Events of a profiler come in no order: behind the cut are some of any step.
+    let profile =
+        || vec![Input { path: "k.json".into(), format: Some(CHROME.into()), bytes: 1_000, spans: 9 }];
+    let expected = format!("{sound} Figures may be wrong: k.json is damaged (see Recording).");
+    assert_eq!(of(profile(), vec![issue("k.json", IssueKind::Truncated, 990)]), expected);
+    let hole = |lost| ReadIssue { lost_bytes: Some(lost), ..issue("k.json", IssueKind::Corrupt, 50) };
+    assert_eq!(of(profile(), vec![hole(10)]), expected);
+    assert_eq!(of(profile(), vec![hole(9)]), sound);
 }
 
 #[test]
