@@ -83,15 +83,16 @@ fn are_together(a: &RunAcc, b: &RunAcc) -> bool {
     a.first_ns <= b.last_ns && b.first_ns <= a.last_ns
 }
 
-/// The run to report on where the latest is of a program that does no steps: one beside it that does, if there is one. Other
+/// The run to report on where the latest is of another tracer: that with the most steps of those, if any has some. Other
 /// programs' spans come with those of a run, and devices are programs of their own to some profilers.
 fn with_steps<'r>(runs: &'r BTreeMap<RunKey, RunAcc>, latest: Read<'r>) -> Read<'r> {
     let (key, run) = latest;
-    if !key.is_foreign || steps(run) > 0 {
+    if !key.is_foreign {
         return latest;
     }
-    let beside = runs.iter().filter(|(_, other)| are_together(run, other) && steps(other) > 0);
-    beside.max_by_key(|(key, run)| (run.tally.first_ns, *key)).unwrap_or(latest)
+    let is_like = |other: &RunKey, acc: &RunAcc| other.is_foreign || are_together(run, acc);
+    let others = runs.iter().filter(|(key, run)| is_like(key, run) && steps(run) > 0);
+    others.max_by_key(|(key, run)| (steps(run), run.tally.first_ns, *key)).unwrap_or(latest)
 }
 
 /// The run as a whole, and the others that it consists of: processes that each say another rank of a job of the same size do it

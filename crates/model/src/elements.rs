@@ -4,6 +4,7 @@
 use stepscope_otlp::{Encoding, detect};
 
 use crate::IssueKind;
+use crate::formats::begins_events;
 use crate::input::Input;
 use crate::intake::BadMessage;
 use crate::jaeger;
@@ -61,8 +62,11 @@ pub(crate) fn begins_message(bytes: &[u8]) -> bool {
 
 /// Reads documents to the end of the input.
 pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
-    let mut is_behind = reading.is_headless();
+    let (begin, mut is_behind) = (input.offset(), reading.is_headless());
     while let Some(next) = peek(input) {
+        if !is_behind && input.offset() > begin && matches!(next, b'{' | b'[') && is_profile(input) {
+            return;
+        }
         // What was around the damage goes on, and ends.
         let walked = match next {
             b',' | b']' | b'}' if is_behind => {
@@ -93,10 +97,17 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     }
 }
 
+/// Whether a document of another kind begins here: trace events of Chrome.
+fn is_profile(input: &mut Input<'_>) -> bool {
+    input.fill(LOOK);
+    let begin = input.data();
+    !jaeger::is_trace(begin) && !is_message(begin) && begins_events(begin)
+}
+
 /// Whether a span stands here, whose trace began in what is damaged.
 fn is_orphan(input: &mut Input<'_>) -> bool {
     input.fill(LOOK);
-    jaeger::is_span(input.data()) && !jaeger::begins_trace(input.data())
+    jaeger::is_alone(input.data())
 }
 
 /// Steps over what is no JSON, to the next trace or message.
@@ -241,8 +252,14 @@ fn element(input: &mut Input<'_>, reading: &mut Reading<'_>) -> Walk {
         return Ok(());
     }
     let text = input.data().get(..end.unwrap_or(usize::MAX)).unwrap_or(input.data());
-    let read: Result<(), BadMessage> =
-        if is_message(text) { reading.message(text, offset) } else { reading.jaeger_trace(text, offset) };
+    let read: Result<(), BadMessage> = if is_message(text) {
+        reading.message(text, offset)
+    } else if jaeger::is_alone(text) {
+        let around = if end.is_some() { &b"]}"[..] } else { b"" };
+        reading.jaeger_trace(&[b"{\"spans\":[", text, around].concat(), offset)
+    } else {
+        reading.jaeger_trace(text, offset)
+    };
     let len = text.len();
     input.consume(len);
     match (read, end) {

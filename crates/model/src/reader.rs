@@ -14,8 +14,9 @@ use crate::framing::PREFIX;
 use crate::input::Input;
 use crate::intake::Intake;
 use crate::issues::{FileId, Issues};
-use crate::reading::{Progress, Reading, bytes, is_beginning, unknown_format};
+use crate::reading::{Progress, Reading, bytes, is_beginning, unknown_format, went_on_at_span};
 use crate::structure::trim;
+use crate::record::records;
 use crate::unfinished::UnfinishedTrace;
 use crate::walk::{Found, Listing};
 use crate::{Errand, FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Sink, Unfinished};
@@ -254,6 +255,13 @@ impl Reader {
             .find(|message| stepscope_otlp::detect(message).is_some_and(|found| found.signal.is_some()));
         self.intake.state.assembler.forget_last();
         let taken = torn.map(|message| self.intake.message(message, file, fragment.offset, sink));
+        let behind = torn.zip(taken.as_ref()).and_then(|(message, taken)| {
+            let bad = taken.as_ref().err()?;
+            let before = (fragment.bytes.len() - message.len()) as u64;
+            let (begin, lost) =
+                self.intake.behind(message, bad, file, fragment.offset + before, sink)?;
+            Some((before + begin as u64, lost, bad.reason.clone()))
+        });
         if let Some(info) = self.files.iter_mut().find(|info| info.path == fragment.file) {
             info.spans += self.intake.state.spans_read - spans_before;
             if torn.is_some() && info.format.is_none() {
@@ -267,7 +275,10 @@ impl Reader {
             return;
         }
         let issues = &mut self.intake.state.issues;
-        if trim(&fragment.bytes).is_empty() && is_whole {
+        if let Some((begin, lost, reason)) = behind {
+            let offset = Some(fragment.offset + begin);
+            issues.add_lost(file, IssueKind::Corrupt, offset, (1, lost), || went_on_at_span(lost, &reason));
+        } else if trim(&fragment.bytes).is_empty() && is_whole {
             issues.add(file, IssueKind::Empty, offset, 1, || "the file is blank".into());
         } else if torn.is_none() && is_whole && is_beginning {
             issues.add(file, IssueKind::Truncated, offset, 1, || {
@@ -387,6 +398,11 @@ impl Reader {
         resources.values_mut().zip(0..).for_each(|(index, number)| *index = number);
         names.values_mut().zip(0..).for_each(|(index, number)| *index = number);
         let index = |file| names.get(state.issues.name(file)).copied().unwrap_or(0);
+        let processes: std::collections::BTreeSet<u32> =
+            pieces.iter().flat_map(|piece| records(&piece.records)).map(|record| record.process()).collect();
+        let services = &state.assembler.services;
+        let named = processes.into_iter().map(|process| (process, services.of(process).to_owned()));
+        unfinished.services = named.filter(|(_, name)| !name.is_empty()).collect();
         unfinished.clocks = state.assembler.clocks.to_states(index);
         unfinished.skews = state.assembler.skews.to_states(index);
         unfinished.traces = pieces
@@ -431,6 +447,9 @@ impl Reader {
         for (name, early) in unfinished.skews {
             let file = named(name, &mut state.issues);
             state.assembler.skews.add(file, early);
+        }
+        for (process, name) in unfinished.services {
+            state.assembler.services.insert(process, &name);
         }
         for trace in unfinished.traces {
             let piece = Piece {

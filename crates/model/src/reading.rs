@@ -85,6 +85,12 @@ pub(crate) fn bytes(count: u64) -> String {
     if count == 1 { "1 byte".into() } else { format!("{count} bytes") }
 }
 
+/// What was lost in a message of which more was read behind the damage.
+pub(crate) fn went_on_at_span(lost: u64, reason: &str) -> String {
+    let size = bytes(lost);
+    format!("{size} were not read: {reason}; reading went on at the next span; {COPY_AGAIN}")
+}
+
 /// What helps against damage that is not in what was written.
 pub(crate) const COPY_AGAIN: &str = "if this is a copy, copy it again";
 
@@ -139,6 +145,19 @@ impl Reading<'_> {
             let size = bytes(lost);
             format!("{size} were not read: {}; reading went on at the next record; {COPY_AGAIN}", bad.reason)
         });
+    }
+
+    /// Takes what is whole behind the damage of a record at `offset`, if it is protobuf, and notes the damage. Its message begins
+    /// at byte `begin` of it.
+    pub(crate) fn bad_record(&mut self, bad: BadMessage, offset: u64, record: &[u8], begin: usize) {
+        let message = record.get(begin..).unwrap_or_default();
+        let at = self.base_offset + offset;
+        match self.intake.behind(message, &bad, self.file, at, self.sink) {
+            Some((at, lost)) => self.loss(IssueKind::Corrupt, offset + (begin + at) as u64, lost, || {
+                went_on_at_span(lost, &bad.reason)
+            }),
+            None => self.bad_message(bad, offset, record.len()),
+        }
     }
 
     /// Notes a record that is larger than what is read; that many bytes of it are known.
@@ -202,12 +221,33 @@ impl Reading<'_> {
         let read_before = self.has_read();
         (format.read)(input, self);
         self.intake.state.issues.at_line(None);
+        self.read_others(input);
         let is_silent = input.damage().is_none() && self.fragments.is_empty();
         if is_silent && self.has_read() == read_before && !self.intake.state.issues.has_any(self.file) {
             let what = foreign::what(&self.head).unwrap_or_else(|| foreign::SOUND.into());
             self.issue(IssueKind::Empty, 0, || what);
         }
         Some(format)
+    }
+
+    /// Reads documents of other kinds behind those of the first.
+    fn read_others(&mut self, input: &mut Input<'_>) {
+        while input.fill(1) > 0 {
+            let offset = input.offset();
+            if let Some(format) = FORMATS.iter().copied().find(|format| (format.sniff)(input, self)) {
+                (format.read)(input, self);
+                self.intake.state.issues.at_line(None);
+            }
+            if input.offset() == offset {
+                while input.fill(1) > 0 {
+                    input.consume(input.data().len());
+                }
+                let lost = input.offset() - offset;
+                self.loss(IssueKind::Corrupt, offset, lost, || {
+                    format!("{} are none of the formats that are read, and were left out", bytes(lost))
+                });
+            }
+        }
     }
 
     /// Spans and points read so far.

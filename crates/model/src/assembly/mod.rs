@@ -11,6 +11,7 @@ mod ids;
 mod joined;
 mod open;
 mod parts;
+mod services;
 mod skew;
 mod spill;
 
@@ -28,6 +29,7 @@ pub(crate) use deliver::hex;
 use deliver::{Deliverer, count};
 use hash::IdState;
 use open::OpenTrace;
+use services::Services;
 pub(crate) use skew::SkewState;
 use skew::Skews;
 pub(crate) use spill::{Part, Piece, Spill};
@@ -76,6 +78,7 @@ pub(crate) struct Assembler {
     pub(crate) closed: Closed,
     pub(crate) clocks: Clocks,
     pub(crate) skews: Skews,
+    pub(crate) services: Services,
     deliverer: Deliverer,
     spill: Option<Spill>,
     pub(crate) counts: Counts,
@@ -97,6 +100,7 @@ impl Assembler {
             closed: Closed::default(),
             clocks: Clocks::default(),
             skews: Skews::default(),
+            services: Services::default(),
             deliverer: Deliverer::default(),
             spill: None,
             counts: Counts::default(),
@@ -280,7 +284,7 @@ impl Assembler {
     ) {
         let Some(open) = self.slots.get(slot as usize) else { return };
         let (id, file) = (open.id, open.file);
-        let trace = self.deliverer.build(open, completeness, issues);
+        let trace = self.deliverer.build(open, completeness, &self.services, issues);
         self.counts.traces += 1;
         self.counts.spans += trace.spans.len() as u64;
         self.counts.incomplete += u64::from(completeness == Completeness::Incomplete);

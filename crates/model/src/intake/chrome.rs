@@ -34,6 +34,9 @@ impl Intake {
         issues.add(file, IssueKind::NegativeDuration, Some(offset), bad.negative, || {
             "an event ends before it starts; its duration counts as 0".into()
         });
+        issues.add(file, IssueKind::BadTime, Some(offset), bad.endless, || {
+            "a slice has no duration, or one that is no number or beyond any; it counts as 0".into()
+        });
         issues.add(file, IssueKind::BadStep, Some(offset), bad.steps, || {
             format!(
                 "a number behind `{PROFILER_STEP}#` is beyond {}; such slices count as sections",
