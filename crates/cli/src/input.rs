@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::args::OutputArgs;
 use crate::error::CliError;
 
 /// Stands for standard input.
@@ -29,6 +30,19 @@ pub(crate) fn resolve(given: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 pub(crate) fn check_streams(given: &[PathBuf]) -> Result<(), CliError> {
     if given.iter().filter(|path| path.as_os_str() == STDIN).count() > 1 {
         return Err(CliError::Usage("standard input (-) can be given once".into()));
+    }
+    Ok(())
+}
+
+/// What is written must be none of what is read.
+pub(crate) fn keep(inputs: &[PathBuf], args: &OutputArgs) -> Result<(), CliError> {
+    let real = |path: &Path| path.canonicalize().ok();
+    for out in args.output.iter().chain(&args.partial) {
+        if real(out)
+            .is_some_and(|out| out.is_file() && inputs.iter().any(|input| real(input).as_ref() == Some(&out)))
+        {
+            return Err(CliError::Usage(format!("{} is an input; write to another place", out.display())));
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 use stepscope_otlp::{Encoding, detect};
 
 use crate::IssueKind;
+use crate::foreign;
 use crate::formats::begins_events;
 use crate::input::Input;
 use crate::intake::BadMessage;
@@ -206,13 +207,23 @@ fn members(input: &mut Input<'_>, reading: &mut Reading<'_>, depth: u32) -> Walk
 }
 
 fn member(input: &mut Input<'_>, reading: &mut Reading<'_>, depth: u32) -> Walk {
-    let is_looked_into = key(input)?;
+    let begin = input.offset();
+    let name = key(input)?;
+    let is_looked_into = jaeger::may_hold_traces(&name);
     expect(input, b':')?;
+    if name == b"errors" && depth == 1 && peek(input) == Some(b'[') && reading.has_spans() {
+        input.fill(LOOK);
+        if let Some(said) = foreign::errors(input.data()) {
+            reading.issue(IssueKind::IncompleteTrace, begin, || {
+                format!("the server says with its answer {said:?}: there may be more than is in it")
+            });
+        }
+    }
     if is_looked_into { value(input, reading, depth) } else { skip(input) }
 }
 
-/// Steps over a member's name; whether its value is looked into.
-fn key(input: &mut Input<'_>) -> Result<bool, Stop> {
+/// Steps over a member's name, and gives it.
+fn key(input: &mut Input<'_>) -> Result<Vec<u8>, Stop> {
     if peek(input).is_none() {
         return Err(Stop::End);
     }
@@ -220,10 +231,9 @@ fn key(input: &mut Input<'_>) -> Result<bool, Stop> {
     let mut cursor = Cursor::at(input.data(), 0);
     match cursor.string() {
         Some(name) if !name.contains(&0) => {
-            let is_looked_into = jaeger::may_hold_traces(name);
-            let end = cursor.pos();
+            let (name, end) = (name.to_vec(), cursor.pos());
             input.consume(end);
-            Ok(is_looked_into)
+            Ok(name)
         }
         None if input.data().first() == Some(&b'"') && input.has_ended() => Err(Stop::End),
         _ => Err(Stop::Damage),

@@ -4,6 +4,8 @@ use crate::json_cursor::Cursor;
 
 /// Names that are shown of a file of another kind.
 const SHOWN: usize = 4;
+/// Bytes at the end of an answer in which its status is looked for.
+const MAX_STATUS: usize = 1_024;
 /// Bytes that are shown of what a server says.
 const MAX_ERROR: usize = 200;
 
@@ -82,8 +84,7 @@ const BY_MAGIC: &[(&[u8], &str)] = &[
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
 /// What is said of spans of OTLP that were taken out of their document.
-const BARE_SPANS: &str =
-    "spans of OTLP without `resourceSpans` around them, which are not read; give the document as it was exported";
+const BARE_SPANS: &str = "spans of OTLP without `resourceSpans` around them, which are not read; give the document as it was exported";
 
 /// A file in which nothing is damaged, and that nothing more is known of.
 pub(crate) const SOUND: &str = "a valid file that holds no spans";
@@ -151,12 +152,31 @@ pub(crate) fn what(text: &[u8]) -> Option<String> {
     Some(known.to_owned())
 }
 
+/// Whether an answer of Tempo says, behind the trace in it, that more is not in it.
+pub(crate) fn is_part(answer: &[u8]) -> bool {
+    let begin = answer.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    let end = answer.get(answer.len().saturating_sub(MAX_STATUS)..).unwrap_or(answer);
+    begin.is_some_and(|begin| begin.starts_with(b"\"trace\""))
+        && [&b"\"PARTIAL\""[..], b"\"status\""]
+            .iter()
+            .all(|word| end.windows(word.len()).any(|is| is == *word))
+}
+
+/// What the errors in an answer say, in the first of them.
+pub(crate) fn errors(list: &[u8]) -> Option<String> {
+    let errors = Names::of(list);
+    let said = errors.get("msg").or(errors.get("message"));
+    said.and_then(|text| Cursor::at(text, 0).string())
+        .map(|text| String::from_utf8_lossy(text.get(..MAX_ERROR).unwrap_or(text)).into_owned())
+}
+
 /// What a server says that has no traces to give.
 fn error(names: &Names<'_>) -> Option<String> {
     let errors = names.first_in("errors");
     let text = |names: &Names<'_>, name: &str| {
         let range = Cursor::at(names.get(name)?, 0).string()?;
-        (!range.is_empty()).then(|| String::from_utf8_lossy(range.get(..MAX_ERROR).unwrap_or(range)).into_owned())
+        (!range.is_empty())
+            .then(|| String::from_utf8_lossy(range.get(..MAX_ERROR).unwrap_or(range)).into_owned())
     };
     let is_error = names.has("error") || names.has("code") && names.has("message");
     let own = || text(names, "error").or_else(|| text(names, "message"));
@@ -195,11 +215,17 @@ mod tests {
             (r#"{"resourceProfiles":[{"#, "OTLP profiles"),
             (r#"[{"traceId":"1","id":"2","timestamp":3}]"#, "Zipkin"),
             (r#"{"traceEvents":[]}"#, "Chrome trace events without a slice"),
-            (r#"{"data":null,"errors":[{"code":500,"msg":"elasticsearch: refused"}]}"#, "says \"elasticsearch: refused\""),
+            (
+                r#"{"data":null,"errors":[{"code":500,"msg":"elasticsearch: refused"}]}"#,
+                "says \"elasticsearch: refused\"",
+            ),
             (r#"{"error":"not found","code":5}"#, "says \"not found\""),
             (r#"[{"traceId":"1","spanId":"2","name":"x"}]"#, "spans of OTLP without `resourceSpans`"),
             (r#"{"traces":[{"resourceSpans":[]}]}"#, "spans of OTLP without `resourceSpans`"),
-            (r#"{"name":"x","context":{"trace_id":"0x1"},"kind":"y","parent_id":null}"#, "printed for people"),
+            (
+                r#"{"name":"x","context":{"trace_id":"0x1"},"kind":"y","parent_id":null}"#,
+                "printed for people",
+            ),
             ("{}", "an empty JSON object"),
             ("[ ]", "an empty JSON list"),
             ("[1,2]", "something else than objects"),

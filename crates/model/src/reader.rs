@@ -15,11 +15,11 @@ use crate::input::Input;
 use crate::intake::Intake;
 use crate::issues::{FileId, Issues};
 use crate::reading::{Progress, Reading, bytes, is_beginning, unknown_format, went_on_at_span};
-use crate::structure::trim;
 use crate::record::records;
+use crate::structure::trim;
 use crate::unfinished::UnfinishedTrace;
 use crate::walk::{Found, Listing};
-use crate::{Errand, FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Sink, Unfinished};
+use crate::{Errand, FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Resource, Sink, Unfinished};
 
 /// Reads any number of inputs as one run. Damage never stops it; see [`ReadOutcome::issues`].
 #[derive(Debug)]
@@ -200,7 +200,9 @@ impl Reader {
             ahead.reset();
         }
         let file = self.intake.state.issues.file(name);
+        let spans_before = self.intake.state.spans_read;
         let mut reading = Reading {
+            spans_before,
             intake: &mut self.intake,
             sink,
             file,
@@ -258,8 +260,7 @@ impl Reader {
         let behind = torn.zip(taken.as_ref()).and_then(|(message, taken)| {
             let bad = taken.as_ref().err()?;
             let before = (fragment.bytes.len() - message.len()) as u64;
-            let (begin, lost) =
-                self.intake.behind(message, bad, file, fragment.offset + before, sink)?;
+            let (begin, lost) = self.intake.behind(message, bad, file, fragment.offset + before, sink)?;
             Some((before + begin as u64, lost, bad.reason.clone()))
         });
         if let Some(info) = self.files.iter_mut().find(|info| info.path == fragment.file) {
@@ -388,6 +389,13 @@ impl Reader {
         };
         let mut resources = std::collections::BTreeMap::new();
         let mut names = std::collections::BTreeMap::new();
+        let processes: std::collections::BTreeSet<u32> =
+            pieces.iter().flat_map(|piece| records(&piece.records)).map(|record| record.process()).collect();
+        let whose = |process| Some((process, (**state.assembler.services.resource(process)?).clone()));
+        let processes: Vec<(u32, Resource)> = processes.into_iter().filter_map(whose).collect();
+        for (_, resource) in &processes {
+            resources.insert(resource.clone(), 0u32);
+        }
         for piece in &pieces {
             resources.insert((*piece.resource).clone(), 0u32);
             names.insert(state.issues.name(piece.file).to_owned(), 0u32);
@@ -396,13 +404,11 @@ impl Reader {
             names.insert(state.issues.name(file).to_owned(), 0u32);
         }
         resources.values_mut().zip(0..).for_each(|(index, number)| *index = number);
+        let place = |resource| resources.get(resource).copied().unwrap_or(0);
+        unfinished.processes =
+            processes.iter().map(|(process, resource)| (*process, place(resource))).collect();
         names.values_mut().zip(0..).for_each(|(index, number)| *index = number);
         let index = |file| names.get(state.issues.name(file)).copied().unwrap_or(0);
-        let processes: std::collections::BTreeSet<u32> =
-            pieces.iter().flat_map(|piece| records(&piece.records)).map(|record| record.process()).collect();
-        let services = &state.assembler.services;
-        let named = processes.into_iter().map(|process| (process, services.of(process).to_owned()));
-        unfinished.services = named.filter(|(_, name)| !name.is_empty()).collect();
         unfinished.clocks = state.assembler.clocks.to_states(index);
         unfinished.skews = state.assembler.skews.to_states(index);
         unfinished.traces = pieces
@@ -448,8 +454,10 @@ impl Reader {
             let file = named(name, &mut state.issues);
             state.assembler.skews.add(file, early);
         }
-        for (process, name) in unfinished.services {
-            state.assembler.services.insert(process, &name);
+        for (process, resource) in unfinished.processes {
+            if let Some(resource) = resources.get(resource as usize) {
+                state.assembler.services.note(process, resource);
+            }
         }
         for trace in unfinished.traces {
             let piece = Piece {

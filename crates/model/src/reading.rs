@@ -76,6 +76,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) broken: bool,
     /// What the input begins with, for saying what it is where it holds no spans.
     pub(crate) head: Vec<u8>,
+    /// Spans read before this input.
+    pub(crate) spans_before: u64,
     /// Lines before the one at hand; unknown in what was put together from pieces.
     pub(crate) lines: Option<u64>,
 }
@@ -104,6 +106,12 @@ impl Reading<'_> {
     /// Takes one message that begins at `offset`.
     pub(crate) fn message(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
         self.tell_progress();
+        if foreign::is_part(bytes) {
+            self.issue(IssueKind::IncompleteTrace, offset, || {
+                "the server answered with a part of the trace (`PARTIAL`); raise its limit of a trace's size"
+                    .into()
+            });
+        }
         self.intake.message(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
@@ -248,6 +256,11 @@ impl Reading<'_> {
                 });
             }
         }
+    }
+
+    /// Whether spans were read of this input.
+    pub(crate) fn has_spans(&self) -> bool {
+        self.intake.state.spans_read > self.spans_before
     }
 
     /// Spans and points read so far.
@@ -417,8 +430,5 @@ pub(crate) fn is_beginning(bytes: &[u8], max_message_bytes: usize) -> bool {
 /// What is said of foreign files, by how they begin.
 pub(crate) fn unknown_format(begin: &[u8]) -> String {
     let known = "none of the formats that are read (OTLP as protobuf or JSON, Jaeger JSON, Chrome trace events; plain, gzip or zstd)";
-    match foreign::what(begin) {
-        Some(what) => format!("{what}: {known}"),
-        None => known.into(),
-    }
+    foreign::what(begin).unwrap_or_else(|| known.into())
 }

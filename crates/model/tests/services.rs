@@ -93,7 +93,8 @@ fn services_go_with_a_partial() {
 /// Spans as Jaeger keeps them in Elasticsearch: tags as objects with a type, or as fields.
 fn documents(as_fields: bool) -> Vec<Json> {
     let span = |id: &str, parent: Option<&str>, service: &str, name: &str, start_us: u64| {
-        let references = parent.map_or(json!([]), |parent| json!([{"refType": "CHILD_OF", "traceID": "1f", "spanID": parent}]));
+        let references = parent
+            .map_or(json!([]), |parent| json!([{"refType": "CHILD_OF", "traceID": "1f", "spanID": parent}]));
         let mut span = json!({"traceID": "1f", "spanID": id, "flags": 1, "operationName": name, "references": references,
             "startTime": start_us, "startTimeMillis": start_us / 1_000, "duration": 40, "logs": [],
             "process": {"serviceName": service, "tags": []}});
@@ -133,7 +134,8 @@ fn spans_of_jaeger_in_elasticsearch_are_read() {
         for text in whole {
             let (collected, outcome) = read(text.as_bytes());
             assert_eq!((outcome.spans, kinds(&outcome)), (2, Vec::new()), "{text}");
-            let expected = [("", "buy"), ("buy", "stock: look up")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+            let expected =
+                [("", "buy"), ("buy", "stock: look up")].map(|(a, b)| (a.to_owned(), b.to_owned()));
             assert_eq!(names(&collected), expected.into(), "{text}");
             let trace = collected.last.unwrap();
             assert_eq!(trace.resource.host_name, "h", "{text}");
@@ -150,6 +152,10 @@ fn a_damaged_line_of_elasticsearch_costs_only_itself() {
     let text = format!("{second}\n{torn}\n{second}\n");
     let (_, outcome) = read(text.as_bytes());
     assert_eq!(outcome.spans, 1, "the other one is there twice");
-    assert!(outcome.issues.iter().any(|issue| issue.offset == Some(second.to_string().len() as u64 + 1)
-        || issue.lost_bytes.is_some_and(|lost| lost >= 100)), "{:?}", outcome.issues);
+    assert!(
+        outcome.issues.iter().any(|issue| issue.offset == Some(second.to_string().len() as u64 + 1)
+            || issue.lost_bytes.is_some_and(|lost| lost >= 100)),
+        "{:?}",
+        outcome.issues
+    );
 }

@@ -17,6 +17,7 @@ pub(crate) fn run(args: &AnalyzeArgs, global: Global) -> Result<u8, CliError> {
     output::renderer(args.output.format, args.output.output.as_deref())?;
     let config = crate::config::load(args.output.config.as_deref(), global)?;
     let inputs = input::resolve(&args.inputs)?;
+    input::keep(&inputs, &args.output)?;
     let mut analysis = Analysis::with_threads(global, args.threads);
     for path in &inputs {
         analysis.read(path)?;

@@ -104,6 +104,10 @@ pub(crate) fn run(args: &ConvertArgs, global: Global) -> Result<u8, CliError> {
     for (what, count) in lost {
         output::note(global, &format!("cannot be held: {what} ({count})"));
     }
+    if outcome.metric_points == 0 && outcome.files.iter().all(|file| file.spans == 0) {
+        let out = args.out.display();
+        return Err(CliError::Input(format!("the input holds nothing to convert; {out} was not written")));
+    }
     Ok(exit::FINE)
 }
 

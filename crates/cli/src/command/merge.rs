@@ -13,6 +13,7 @@ pub(crate) fn run(args: &MergeArgs, global: Global) -> Result<u8, CliError> {
     output::renderer(args.output.format, args.output.output.as_deref())?;
     let config = crate::config::load(args.output.config.as_deref(), global)?;
     input::check_streams(&args.partials)?;
+    input::keep(&args.partials, &args.output)?;
     let mut partials = Vec::new();
     for path in &args.partials {
         partials.push(PartialFile::read(path)?);

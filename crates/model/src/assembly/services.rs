@@ -1,51 +1,73 @@
-//! The services of processes, and the names of spans by them: a span of another service than the span around it is called
-//! after both, as Jaeger calls it (`service: operation`), or what several services do would be one section.
+//! Whose spans those of a trace are, where it has several processes: a span of another service than the span around it is
+//! called after both, as Jaeger calls it (`service: operation`), or what several services do would be one section. And what
+//! has the same ids in several processes is told apart.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::deliver::NONE;
+use crate::record::Record;
 use crate::{Resource, Trace};
 
-/// Processes whose service is kept, at most.
+/// Processes whose resource is kept, at most.
 const MAX_PROCESSES: usize = 1 << 16;
 
-/// The service of each process, by [`Span::process`](crate::Span::process).
+/// The resource of each process, by [`Span::process`](crate::Span::process).
 #[derive(Debug, Default)]
 pub(crate) struct Services {
-    by_process: HashMap<u32, Arc<str>>,
+    by_process: HashMap<u32, Arc<Resource>>,
     /// The last process that was noted.
     last: Option<u32>,
-    first: Arc<str>,
+    /// The first that has a service.
+    first: Option<Arc<Resource>>,
     are_several: bool,
 }
 
 impl Services {
     /// Notes whose process it is.
     #[inline]
-    pub(crate) fn note(&mut self, process: u32, resource: &Resource) {
+    pub(crate) fn note(&mut self, process: u32, resource: &Arc<Resource>) {
         if self.last != Some(process) {
             self.last = Some(process);
-            self.insert(process, &resource.service_name);
+            self.insert(process, resource);
         }
     }
 
-    pub(crate) fn insert(&mut self, process: u32, name: &str) {
-        let is_full = self.by_process.len() >= MAX_PROCESSES;
-        if name.is_empty() || is_full || self.by_process.contains_key(&process) {
+    fn insert(&mut self, process: u32, resource: &Arc<Resource>) {
+        if self.by_process.len() >= MAX_PROCESSES || self.by_process.contains_key(&process) {
             return;
         }
-        let name = if *self.first == *name { Arc::clone(&self.first) } else { Arc::from(name) };
-        if self.by_process.is_empty() {
-            self.first = Arc::clone(&name);
+        self.by_process.insert(process, Arc::clone(resource));
+        if !resource.service_name.is_empty() {
+            let first = self.first.get_or_insert_with(|| Arc::clone(resource));
+            self.are_several |= first.service_name != resource.service_name;
         }
-        self.are_several |= name != self.first;
-        self.by_process.insert(process, name);
+    }
+
+    /// Whose a process is.
+    pub(crate) fn resource(&self, process: u32) -> Option<&Arc<Resource>> {
+        self.by_process.get(&process)
     }
 
     /// The service of a process; empty where it is not known.
-    pub(crate) fn of(&self, process: u32) -> &str {
-        self.by_process.get(&process).map_or("", |name| name)
+    fn of(&self, process: u32) -> &str {
+        self.resource(process).map_or("", |resource| &resource.service_name)
+    }
+
+    /// The records of a trace by whose they are, where several have made the same ids.
+    pub(crate) fn split(&self, bytes: &[u8]) -> Option<Vec<(Arc<Resource>, Vec<u8>)>> {
+        let mut parts: BTreeMap<&Arc<Resource>, Vec<u8>> = BTreeMap::new();
+        let mut owners: HashMap<u64, &Arc<Resource>> = HashMap::new();
+        let (mut rest, mut collides) = (bytes, false);
+        while let Some((record, after)) = Record::first(rest) {
+            let resource = self.resource(record.process())?;
+            collides |= *owners.entry(record.id()).or_insert(resource) != resource;
+            let record = rest.get(..rest.len() - after.len()).unwrap_or_default();
+            parts.entry(resource).or_default().extend_from_slice(record);
+            rest = after;
+        }
+        let parts = || parts.into_iter().map(|(resource, bytes)| (Arc::clone(resource), bytes)).collect();
+        collides.then(parts)
     }
 
     /// Whether a trace can have spans of several of them.

@@ -2,7 +2,7 @@
 
 use stepscope_otlp::{Encoding, detect};
 
-use super::{Format, LOOK, begins_other};
+use super::{Format, LOOK, begins_other, is_other};
 use crate::IssueKind;
 use crate::elements::begins_message;
 use crate::fragments::Place;
@@ -58,12 +58,19 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         match input.find_newline(0, max.saturating_add(1)) {
             Some(end) if end <= max => {
                 let line = input.data().get(..end).unwrap_or_default();
-                if offset > 0 && detect(trim(line)).is_none() && begins_other(input) {
+                let is_message = begins_message(trim(line)) || detect(trim(line)).is_some();
+                if offset > 0 && !is_message && begins_other(input) {
                     return;
                 }
                 let line = input.data().get(..end).unwrap_or_default();
                 reading.at_line(offset, end as u64);
-                if let Err(Unread::NoMessage) = take(trim(line), offset, reading) {
+                let unread = take(trim(line), offset, reading).err();
+                if let Some(Unread::Other(at)) = unread {
+                    let blank = blank_prefix(input.data());
+                    input.consume(blank + at);
+                    return;
+                }
+                if let Some(Unread::NoMessage) = unread {
                     if offset == 0 {
                         let head = input.data().get(..=end).unwrap_or_default();
                         reading.fragment(Place::Head, 0, head);
@@ -96,6 +103,8 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
 enum Unread {
     /// It does not even begin like a message.
     NoMessage,
+    /// From this byte on it is a document of another kind.
+    Other(usize),
 }
 
 /// Takes the message on a line, those that follow it there, and any behind the torn rest of one.
@@ -130,6 +139,9 @@ fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unrea
                 at += end;
                 continue;
             }
+        }
+        if bad.is_none() && at > 0 && is_other(rest) {
+            return Err(Unread::Other(at));
         }
         let next = next_beginning(rest);
         let len = next.unwrap_or(rest.len());

@@ -52,7 +52,10 @@ const LONG_LOOK: usize = 16 << 20;
 /// Whether a document begins here that is no message of OTLP, but one of the other kinds of JSON.
 pub(crate) fn begins_other(input: &mut Input<'_>) -> bool {
     input.fill(LOOK);
-    let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
+    is_other(input.data().get(blank_prefix(input.data())..).unwrap_or_default())
+}
+
+fn is_other(begin: &[u8]) -> bool {
     matches!(begin.first(), Some(b'{' | b'[')) && (chrome::is_here(begin) || jaeger::is_here(begin))
 }
 

@@ -318,11 +318,8 @@ impl<O: Output> Visitor for Collect<'_, O> {
                 fields.flags &= !flag::INFERRED_STEP;
                 fields.present &= !(1 << Figure::Step as u32);
             }
-            let (kind, what) = if is_step {
-                (IssueKind::UnfinishedStep, "step")
-            } else {
-                (IssueKind::BadTime, "span")
-            };
+            let (kind, what) =
+                if is_step { (IssueKind::UnfinishedStep, "step") } else { (IssueKind::BadTime, "span") };
             let name = fields.name;
             self.out.issue(kind, || {
                 let counts = if is_step { "it counts as none" } else { "its duration counts as 0" };

@@ -87,7 +87,8 @@ const DOT: &str = "@";
 /// Puts tags that are fields behind the others.
 pub(super) fn unfold(tag: &mut Fields, tags: &mut Option<Vec<Tag>>) {
     if let Some(fields) = tag.take() {
-        let fields = fields.into_iter().map(|(key, value)| Tag { key: key.replace(DOT, "."), kind: None, value });
+        let fields =
+            fields.into_iter().map(|(key, value)| Tag { key: key.replace(DOT, "."), kind: None, value });
         tags.get_or_insert_default().extend(fields);
     }
 }

@@ -14,6 +14,8 @@ use super::{Judged, step_over, whole_object};
 const MARK: &[u8] = b"\"startTimeUnixNano\"";
 /// Bytes of an object that are looked at to know what it is.
 const LOOK: usize = 64 << 10;
+/// The head of another resource may be shorter than the last by so many bytes.
+const HEAD_SLACK: u64 = 64;
 /// The same in the spelling of protobuf.
 const OTHER_MARK: &[u8] = b"\"start_time_unix_nano\"";
 
@@ -102,8 +104,10 @@ fn behind(input: &mut Input<'_>, reading: &mut Reading<'_>, mut around: Around) 
             }),
             _ => Judged::No(1),
         });
-        // A hole may have held the beginning of another resource: whose the spans behind it are is not known.
-        let is_unknown = passed.has_zeros;
+        // A hole may have held the beginning of another resource, if that fits: whose the spans behind it are is not known.
+        let head_bytes = around.resource.as_ref().map_or(0, Vec::len) as u64;
+        let is_unknown =
+            passed.zeros > 0 && (passed.has_list || passed.zeros.saturating_add(HEAD_SLACK) >= head_bytes);
         if passed.bytes > 0 {
             let goes_on = match passed.is_found {
                 true if is_unknown => "reading went on at the next resource",

@@ -197,7 +197,8 @@ struct Search<'a> {
 impl Search<'_> {
     /// The end of the whole span at a place, which is not behind `end`.
     fn span(&mut self, at: usize, end: usize) -> Option<usize> {
-        let (_, content) = field(self.bytes, at).filter(|(tag, content)| *tag == ITEM && content.end <= end)?;
+        let (_, content) =
+            field(self.bytes, at).filter(|(tag, content)| *tag == ITEM && content.end <= end)?;
         let inner = self.bytes.get(content.clone())?;
         if !inner.starts_with(&TRACE_ID) || !inner.get(18..)?.starts_with(&SPAN_ID) {
             return None;
