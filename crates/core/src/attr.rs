@@ -42,7 +42,7 @@ attributes! {
     /// Version of the program.
     SERVICE_VERSION = "service.version", Str, "", Resource, OpenTelemetry, [];
     /// `{run}-rank{n}`.
-    SERVICE_INSTANCE_ID = "service.instance.id", Str, "", Resource, OpenTelemetry, [];
+    SERVICE_INSTANCE_ID = "service.instance.id", Str, "", Resource, OpenTelemetry, ["k8s.pod.uid", "k8s.pod.name"];
     /// Name of the host.
     HOST_NAME = "host.name", Str, "", Resource, OpenTelemetry, [];
     /// Architecture of the host.

@@ -4,6 +4,8 @@
 use stepscope_otlp::{Encoding, detect};
 
 use crate::IssueKind;
+use crate::foreign;
+use crate::formats::begins_events;
 use crate::input::Input;
 use crate::intake::BadMessage;
 use crate::jaeger;
@@ -61,8 +63,11 @@ pub(crate) fn begins_message(bytes: &[u8]) -> bool {
 
 /// Reads documents to the end of the input.
 pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
-    let mut is_behind = reading.is_headless();
+    let (begin, mut is_behind) = (input.offset(), reading.is_headless());
     while let Some(next) = peek(input) {
+        if !is_behind && input.offset() > begin && matches!(next, b'{' | b'[') && is_profile(input) {
+            return;
+        }
         // What was around the damage goes on, and ends.
         let walked = match next {
             b',' | b']' | b'}' if is_behind => {
@@ -93,10 +98,17 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     }
 }
 
+/// Whether a document of another kind begins here: trace events of Chrome.
+fn is_profile(input: &mut Input<'_>) -> bool {
+    input.fill(LOOK);
+    let begin = input.data();
+    !jaeger::is_trace(begin) && !is_message(begin) && begins_events(begin)
+}
+
 /// Whether a span stands here, whose trace began in what is damaged.
 fn is_orphan(input: &mut Input<'_>) -> bool {
     input.fill(LOOK);
-    jaeger::is_span(input.data()) && !jaeger::begins_trace(input.data())
+    jaeger::is_alone(input.data())
 }
 
 /// Steps over what is no JSON, to the next trace or message.
@@ -195,13 +207,23 @@ fn members(input: &mut Input<'_>, reading: &mut Reading<'_>, depth: u32) -> Walk
 }
 
 fn member(input: &mut Input<'_>, reading: &mut Reading<'_>, depth: u32) -> Walk {
-    let is_looked_into = key(input)?;
+    let begin = input.offset();
+    let name = key(input)?;
+    let is_looked_into = jaeger::may_hold_traces(&name);
     expect(input, b':')?;
+    if name == b"errors" && depth == 1 && peek(input) == Some(b'[') && reading.has_spans() {
+        input.fill(LOOK);
+        if let Some(said) = foreign::errors(input.data()) {
+            reading.issue(IssueKind::IncompleteTrace, begin, || {
+                format!("the server says with its answer {said:?}: there may be more than is in it")
+            });
+        }
+    }
     if is_looked_into { value(input, reading, depth) } else { skip(input) }
 }
 
-/// Steps over a member's name; whether its value is looked into.
-fn key(input: &mut Input<'_>) -> Result<bool, Stop> {
+/// Steps over a member's name, and gives it.
+fn key(input: &mut Input<'_>) -> Result<Vec<u8>, Stop> {
     if peek(input).is_none() {
         return Err(Stop::End);
     }
@@ -209,10 +231,9 @@ fn key(input: &mut Input<'_>) -> Result<bool, Stop> {
     let mut cursor = Cursor::at(input.data(), 0);
     match cursor.string() {
         Some(name) if !name.contains(&0) => {
-            let is_looked_into = jaeger::may_hold_traces(name);
-            let end = cursor.pos();
+            let (name, end) = (name.to_vec(), cursor.pos());
             input.consume(end);
-            Ok(is_looked_into)
+            Ok(name)
         }
         None if input.data().first() == Some(&b'"') && input.has_ended() => Err(Stop::End),
         _ => Err(Stop::Damage),
@@ -241,8 +262,14 @@ fn element(input: &mut Input<'_>, reading: &mut Reading<'_>) -> Walk {
         return Ok(());
     }
     let text = input.data().get(..end.unwrap_or(usize::MAX)).unwrap_or(input.data());
-    let read: Result<(), BadMessage> =
-        if is_message(text) { reading.message(text, offset) } else { reading.jaeger_trace(text, offset) };
+    let read: Result<(), BadMessage> = if is_message(text) {
+        reading.message(text, offset)
+    } else if jaeger::is_alone(text) {
+        let around = if end.is_some() { &b"]}"[..] } else { b"" };
+        reading.jaeger_trace(&[b"{\"spans\":[", text, around].concat(), offset)
+    } else {
+        reading.jaeger_trace(text, offset)
+    };
     let len = text.len();
     input.consume(len);
     match (read, end) {

@@ -219,7 +219,8 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
                 let mut effort = 0;
                 let length_is_right = probe(input, end, &mut effort, reading) != Probe::Nothing;
                 if length_is_right {
-                    reading.bad_message(bad, offset, end);
+                    let record = input.data().get(..end).unwrap_or_default();
+                    reading.bad_record(bad, offset, record, PREFIX);
                     input.consume(end);
                     continue;
                 }

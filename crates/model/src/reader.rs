@@ -14,11 +14,12 @@ use crate::framing::PREFIX;
 use crate::input::Input;
 use crate::intake::Intake;
 use crate::issues::{FileId, Issues};
-use crate::reading::{Progress, Reading, bytes, is_beginning, unknown_format};
+use crate::reading::{Progress, Reading, bytes, is_beginning, unknown_format, went_on_at_span};
+use crate::record::records;
 use crate::structure::trim;
 use crate::unfinished::UnfinishedTrace;
 use crate::walk::{Found, Listing};
-use crate::{Errand, FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Sink, Unfinished};
+use crate::{Errand, FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Resource, Sink, Unfinished};
 
 /// Reads any number of inputs as one run. Damage never stops it; see [`ReadOutcome::issues`].
 #[derive(Debug)]
@@ -199,7 +200,9 @@ impl Reader {
             ahead.reset();
         }
         let file = self.intake.state.issues.file(name);
+        let spans_before = self.intake.state.spans_read;
         let mut reading = Reading {
+            spans_before,
             intake: &mut self.intake,
             sink,
             file,
@@ -254,6 +257,12 @@ impl Reader {
             .find(|message| stepscope_otlp::detect(message).is_some_and(|found| found.signal.is_some()));
         self.intake.state.assembler.forget_last();
         let taken = torn.map(|message| self.intake.message(message, file, fragment.offset, sink));
+        let behind = torn.zip(taken.as_ref()).and_then(|(message, taken)| {
+            let bad = taken.as_ref().err()?;
+            let before = (fragment.bytes.len() - message.len()) as u64;
+            let (begin, lost) = self.intake.behind(message, bad, file, fragment.offset + before, sink)?;
+            Some((before + begin as u64, lost, bad.reason.clone()))
+        });
         if let Some(info) = self.files.iter_mut().find(|info| info.path == fragment.file) {
             info.spans += self.intake.state.spans_read - spans_before;
             if torn.is_some() && info.format.is_none() {
@@ -267,7 +276,10 @@ impl Reader {
             return;
         }
         let issues = &mut self.intake.state.issues;
-        if trim(&fragment.bytes).is_empty() && is_whole {
+        if let Some((begin, lost, reason)) = behind {
+            let offset = Some(fragment.offset + begin);
+            issues.add_lost(file, IssueKind::Corrupt, offset, (1, lost), || went_on_at_span(lost, &reason));
+        } else if trim(&fragment.bytes).is_empty() && is_whole {
             issues.add(file, IssueKind::Empty, offset, 1, || "the file is blank".into());
         } else if torn.is_none() && is_whole && is_beginning {
             issues.add(file, IssueKind::Truncated, offset, 1, || {
@@ -377,6 +389,13 @@ impl Reader {
         };
         let mut resources = std::collections::BTreeMap::new();
         let mut names = std::collections::BTreeMap::new();
+        let processes: std::collections::BTreeSet<u32> =
+            pieces.iter().flat_map(|piece| records(&piece.records)).map(|record| record.process()).collect();
+        let whose = |process| Some((process, (**state.assembler.services.resource(process)?).clone()));
+        let processes: Vec<(u32, Resource)> = processes.into_iter().filter_map(whose).collect();
+        for (_, resource) in &processes {
+            resources.insert(resource.clone(), 0u32);
+        }
         for piece in &pieces {
             resources.insert((*piece.resource).clone(), 0u32);
             names.insert(state.issues.name(piece.file).to_owned(), 0u32);
@@ -385,6 +404,9 @@ impl Reader {
             names.insert(state.issues.name(file).to_owned(), 0u32);
         }
         resources.values_mut().zip(0..).for_each(|(index, number)| *index = number);
+        let place = |resource| resources.get(resource).copied().unwrap_or(0);
+        unfinished.processes =
+            processes.iter().map(|(process, resource)| (*process, place(resource))).collect();
         names.values_mut().zip(0..).for_each(|(index, number)| *index = number);
         let index = |file| names.get(state.issues.name(file)).copied().unwrap_or(0);
         unfinished.clocks = state.assembler.clocks.to_states(index);
@@ -431,6 +453,11 @@ impl Reader {
         for (name, early) in unfinished.skews {
             let file = named(name, &mut state.issues);
             state.assembler.skews.add(file, early);
+        }
+        for (process, resource) in unfinished.processes {
+            if let Some(resource) = resources.get(resource as usize) {
+                state.assembler.services.note(process, resource);
+            }
         }
         for trace in unfinished.traces {
             let piece = Piece {

@@ -76,6 +76,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) broken: bool,
     /// What the input begins with, for saying what it is where it holds no spans.
     pub(crate) head: Vec<u8>,
+    /// Spans read before this input.
+    pub(crate) spans_before: u64,
     /// Lines before the one at hand; unknown in what was put together from pieces.
     pub(crate) lines: Option<u64>,
 }
@@ -83,6 +85,12 @@ pub(crate) struct Reading<'a> {
 /// A number of bytes in words.
 pub(crate) fn bytes(count: u64) -> String {
     if count == 1 { "1 byte".into() } else { format!("{count} bytes") }
+}
+
+/// What was lost in a message of which more was read behind the damage.
+pub(crate) fn went_on_at_span(lost: u64, reason: &str) -> String {
+    let size = bytes(lost);
+    format!("{size} were not read: {reason}; reading went on at the next span; {COPY_AGAIN}")
 }
 
 /// What helps against damage that is not in what was written.
@@ -98,6 +106,12 @@ impl Reading<'_> {
     /// Takes one message that begins at `offset`.
     pub(crate) fn message(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
         self.tell_progress();
+        if foreign::is_part(bytes) {
+            self.issue(IssueKind::IncompleteTrace, offset, || {
+                "the server answered with a part of the trace (`PARTIAL`); raise its limit of a trace's size"
+                    .into()
+            });
+        }
         self.intake.message(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
@@ -139,6 +153,19 @@ impl Reading<'_> {
             let size = bytes(lost);
             format!("{size} were not read: {}; reading went on at the next record; {COPY_AGAIN}", bad.reason)
         });
+    }
+
+    /// Takes what is whole behind the damage of a record at `offset`, if it is protobuf, and notes the damage. Its message begins
+    /// at byte `begin` of it.
+    pub(crate) fn bad_record(&mut self, bad: BadMessage, offset: u64, record: &[u8], begin: usize) {
+        let message = record.get(begin..).unwrap_or_default();
+        let at = self.base_offset + offset;
+        match self.intake.behind(message, &bad, self.file, at, self.sink) {
+            Some((at, lost)) => self.loss(IssueKind::Corrupt, offset + (begin + at) as u64, lost, || {
+                went_on_at_span(lost, &bad.reason)
+            }),
+            None => self.bad_message(bad, offset, record.len()),
+        }
     }
 
     /// Notes a record that is larger than what is read; that many bytes of it are known.
@@ -202,12 +229,38 @@ impl Reading<'_> {
         let read_before = self.has_read();
         (format.read)(input, self);
         self.intake.state.issues.at_line(None);
+        self.read_others(input);
         let is_silent = input.damage().is_none() && self.fragments.is_empty();
         if is_silent && self.has_read() == read_before && !self.intake.state.issues.has_any(self.file) {
             let what = foreign::what(&self.head).unwrap_or_else(|| foreign::SOUND.into());
             self.issue(IssueKind::Empty, 0, || what);
         }
         Some(format)
+    }
+
+    /// Reads documents of other kinds behind those of the first.
+    fn read_others(&mut self, input: &mut Input<'_>) {
+        while input.fill(1) > 0 {
+            let offset = input.offset();
+            if let Some(format) = FORMATS.iter().copied().find(|format| (format.sniff)(input, self)) {
+                (format.read)(input, self);
+                self.intake.state.issues.at_line(None);
+            }
+            if input.offset() == offset {
+                while input.fill(1) > 0 {
+                    input.consume(input.data().len());
+                }
+                let lost = input.offset() - offset;
+                self.loss(IssueKind::Corrupt, offset, lost, || {
+                    format!("{} are none of the formats that are read, and were left out", bytes(lost))
+                });
+            }
+        }
+    }
+
+    /// Whether spans were read of this input.
+    pub(crate) fn has_spans(&self) -> bool {
+        self.intake.state.spans_read > self.spans_before
     }
 
     /// Spans and points read so far.
@@ -377,8 +430,5 @@ pub(crate) fn is_beginning(bytes: &[u8], max_message_bytes: usize) -> bool {
 /// What is said of foreign files, by how they begin.
 pub(crate) fn unknown_format(begin: &[u8]) -> String {
     let known = "none of the formats that are read (OTLP as protobuf or JSON, Jaeger JSON, Chrome trace events; plain, gzip or zstd)";
-    match foreign::what(begin) {
-        Some(what) => format!("{what}: {known}"),
-        None => known.into(),
-    }
+    foreign::what(begin).unwrap_or_else(|| known.into())
 }

@@ -26,6 +26,8 @@ pub struct Unfinished {
     pub(crate) traces: Vec<UnfinishedTrace>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) names: Vec<String>,
+    /// The processes of open traces, each with an index into [`Unfinished::resources`].
+    pub(crate) processes: Vec<(u32, u32)>,
     pub(crate) closed: Vec<(u64, Vec<(u32, u32)>)>,
     /// Starts of steps by process.
     pub(crate) clocks: Vec<ClockState>,

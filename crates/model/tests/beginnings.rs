@@ -157,10 +157,7 @@ fn documents_without_spans_are_called_so() {
         (r#"{"traceEvents":[]}"#, "Chrome trace events without a slice"),
         (r#"{"resourceSpans":[]}"#, "OTLP traces without a span"),
         (r#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"x"}}]}]}]}"#, "OTLP logs"),
-        (
-            r#"{"traceID":"1","spanID":"2","operationName":"a","startTime":1}"#,
-            "spans of Jaeger without a trace",
-        ),
+        (r#"{"took":1,"hits":{"total":{"value":0},"hits":[]}}"#, "an answer of Elasticsearch"),
         (
             r#"{"traceEvents":[{"ph":"M","name":"process_name","pid":1,"args":{"name":"x"}}],"displayTimeUnit":"ms"}"#,
             "Chrome trace events without a slice",

@@ -31,19 +31,22 @@ struct Damage {
     /// Message and field number (protobuf) the damage was met in.
     field: Option<(&'static str, u32)>,
     stats: DecodeStats,
+    /// See [`DecodeError::whole_bytes`].
+    whole_bytes: usize,
 }
 
 impl DecodeError {
     #[cold]
     pub(crate) fn new(offset: usize, kind: DecodeErrorKind, reason: &'static str) -> Self {
-        Self(Box::new(Damage { offset, kind, reason, field: None, stats: DecodeStats::default() }))
+        let (field, stats) = (None, DecodeStats::default());
+        Self(Box::new(Damage { offset, kind, reason, field, stats, whole_bytes: offset }))
     }
 
     #[cold]
     pub(crate) fn in_field(offset: usize, reason: &'static str, message: &'static str, field: u32) -> Self {
         let kind = DecodeErrorKind::Type;
         let (field, stats) = (Some((message, field)), DecodeStats::default());
-        Self(Box::new(Damage { offset, kind, reason, field, stats }))
+        Self(Box::new(Damage { offset, kind, reason, field, stats, whole_bytes: offset }))
     }
 
     /// Adds what was counted before the damage.
@@ -51,6 +54,18 @@ impl DecodeError {
     pub(crate) fn after(mut self, stats: DecodeStats) -> Self {
         self.0.stats = stats;
         self
+    }
+
+    /// Adds where the last whole span ends.
+    #[cold]
+    pub(crate) fn behind(mut self, whole_bytes: usize) -> Self {
+        self.0.whole_bytes = whole_bytes.min(self.0.offset);
+        self
+    }
+
+    /// Bytes up to the end of the last whole span before the damage, in a message of traces; else up to the damage.
+    pub fn whole_bytes(&self) -> usize {
+        self.0.whole_bytes
     }
 
     /// What was counted before the damage: whole spans may have been left out or changed there too.
@@ -119,15 +134,18 @@ pub struct LeftOut {
     pub offset: usize,
     /// What is wrong with the first one; empty where there is none.
     pub reason: &'static str,
+    /// Bytes of all of them.
+    pub bytes: u64,
 }
 
 impl LeftOut {
     #[cold]
-    pub(crate) fn note(&mut self, error: &DecodeError) {
+    pub(crate) fn note(&mut self, error: &DecodeError, bytes: usize) {
         if self.spans == 0 {
             (self.offset, self.reason) = (error.offset(), error.reason());
         }
         self.spans += 1;
+        self.bytes = self.bytes.saturating_add(bytes as u64);
     }
 }
 

@@ -64,7 +64,13 @@ pub(super) const STAGES: &[Stage] = &[
         &["release"],
         situations,
     ),
-    stage("fuzz", "fuzz targets, a minute of a processor", Length::Long, &[], fuzz_shortly),
+    stage(
+        "fuzz",
+        "fuzz targets, a minute of a processor; damage at every place of a file",
+        Length::Long,
+        &[],
+        fuzz_shortly,
+    ),
     stage("perfetto", "converted traces in Perfetto's trace processor", Length::Long, &["release"], perfetto),
     stage(
         "grafana",
@@ -163,7 +169,11 @@ fn timed() -> Outcome {
     programs::end_to_end(&release_program()?, &[&["--test-threads=1"], only.as_slice()].concat())
 }
 
+/// Fuzzing finds what nobody thought of; damage at every place of a file finds what is lost in silence.
 fn fuzz_shortly() -> Outcome {
+    let mut everywhere = cargo(&["test", "-p", "stepscope-model", "--test", "everywhere"]);
+    everywhere.env("STEPSCOPE_DAMAGE_EVERYWHERE", "1");
+    run_command(everywhere)?;
     programs::fuzz(fuzz::SECONDS)
 }
 

@@ -8,6 +8,7 @@ use stepscope_core::SectionKind;
 use super::ids::Ids;
 use super::joined;
 use super::open::OpenTrace;
+use super::services::Services;
 use super::skew::Early;
 use crate::issues::Issues;
 use crate::record::{Arena, Record, flag, records};
@@ -17,7 +18,7 @@ use crate::{Completeness, IssueKind, Span, Trace};
 const CLOCK_JUMP_NS: u64 = 3_600 * 1_000_000_000;
 
 /// No parent within the trace.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// What is known of a span and those around it: whether one of them is a step.
 const UNKNOWN: u32 = 0;
@@ -146,6 +147,7 @@ impl Deliverer {
         &mut self,
         open: &OpenTrace,
         completeness: Completeness,
+        services: &Services,
         issues: &mut Issues,
     ) -> &mut Trace {
         let trace = &mut self.trace;
@@ -188,6 +190,10 @@ impl Deliverer {
         arena.give_back(trace);
         if !open.joined.is_empty() {
             joined::settle(trace, &open.joined, open.missing_parts);
+        }
+        if services.may_differ(&self.trace) {
+            self.find_parents();
+            services.name(&mut self.trace, &self.parents);
         }
         self.early = Early::default();
         if open.is_ours() && completeness == Completeness::Complete && self.is_plain_tree() {

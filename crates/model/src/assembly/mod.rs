@@ -11,6 +11,7 @@ mod ids;
 mod joined;
 mod open;
 mod parts;
+mod services;
 mod skew;
 mod spill;
 
@@ -19,7 +20,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stepscope_core::identity::TraceId;
+use stepscope_core::identity::{TraceId, mix};
 
 pub(crate) use clock::ClockState;
 use clock::Clocks;
@@ -28,6 +29,7 @@ pub(crate) use deliver::hex;
 use deliver::{Deliverer, count};
 use hash::IdState;
 use open::OpenTrace;
+use services::Services;
 pub(crate) use skew::SkewState;
 use skew::Skews;
 pub(crate) use spill::{Part, Piece, Spill};
@@ -76,6 +78,7 @@ pub(crate) struct Assembler {
     pub(crate) closed: Closed,
     pub(crate) clocks: Clocks,
     pub(crate) skews: Skews,
+    pub(crate) services: Services,
     deliverer: Deliverer,
     spill: Option<Spill>,
     pub(crate) counts: Counts,
@@ -97,6 +100,7 @@ impl Assembler {
             closed: Closed::default(),
             clocks: Clocks::default(),
             skews: Skews::default(),
+            services: Services::default(),
             deliverer: Deliverer::default(),
             spill: None,
             counts: Counts::default(),
@@ -278,9 +282,21 @@ impl Assembler {
         issues: &mut Issues,
         sink: &mut dyn Sink,
     ) {
+        self.deliver(slot, completeness, offset, issues, sink);
+        self.release(slot);
+    }
+
+    fn deliver(
+        &mut self,
+        slot: u32,
+        completeness: Completeness,
+        offset: Option<u64>,
+        issues: &mut Issues,
+        sink: &mut dyn Sink,
+    ) {
         let Some(open) = self.slots.get(slot as usize) else { return };
         let (id, file) = (open.id, open.file);
-        let trace = self.deliverer.build(open, completeness, issues);
+        let trace = self.deliverer.build(open, completeness, &self.services, issues);
         self.counts.traces += 1;
         self.counts.spans += trace.spans.len() as u64;
         self.counts.incomplete += u64::from(completeness == Completeness::Incomplete);
@@ -288,6 +304,40 @@ impl Assembler {
         sink.exchange(trace);
         self.skews.add(file, self.deliverer.early());
         self.repeated_in(&id, (file, offset), issues);
+    }
+
+    /// Delivers the spans of each of several processes that have made the same ids, as a trace of its own.
+    fn deliver_apart(
+        &mut self,
+        slot: u32,
+        parts: &[(Arc<Resource>, Vec<u8>)],
+        issues: &mut Issues,
+        sink: &mut dyn Sink,
+    ) {
+        let Some(open) = self.slots.get(slot as usize) else { return };
+        let (id, file) = (open.id, open.file);
+        issues.add(file, IssueKind::DuplicateSpan, None, 1, || {
+            format!(
+                "{} processes have made the same ids of traces and spans, as from random numbers with one seed; each counts by \
+                 itself; do not seed what makes ids",
+                parts.len()
+            )
+        });
+        for ((resource, records), number) in parts.iter().zip(0u64..) {
+            let mut of_part = id;
+            // The first keeps its id.
+            let differ = if number == 0 { 0 } else { mix(number) };
+            of_part.iter_mut().zip(differ.to_le_bytes()).for_each(|(byte, other)| *byte ^= other);
+            let Some(open) = self.slots.get_mut(slot as usize) else { return };
+            open.reset(of_part, resource, file);
+            for record in crate::record::records(records) {
+                open.note(&record.noted(), 0, resource);
+            }
+            open.bytes.extend_from_slice(records);
+            let (distinct, ours) = self.deliverer.index(&open.bytes);
+            let is_complete = open.is_complete_at_end(distinct, ours);
+            self.deliver(slot, Completeness::of(is_complete), None, issues, sink);
+        }
         self.release(slot);
     }
 
@@ -429,6 +479,11 @@ impl Assembler {
                 continue;
             }
             let (distinct, ours) = self.deliverer.index(&open.bytes);
+            let has_collisions = ours == 0 && self.deliverer.different() > 0;
+            if let Some(parts) = has_collisions.then(|| self.services.split(&open.bytes)).flatten() {
+                self.deliver_apart(slot, &parts, issues, sink);
+                continue;
+            }
             let is_complete = open.is_complete_at_end(distinct, ours);
             // A run that never ended has only markers of its beginning; that is for the analysis to say.
             let is_unended_run = open.is_ours() && open.only_run;

@@ -196,8 +196,10 @@ fn resource(gathered: &Gathered, lane: &Lane, visitor: &mut (impl Visitor + ?Siz
         }
         // The program is one process with its devices; others of the file are others.
         let home = steps.home(pid, if steps.hosts.is_host(pid) { HOST } else { "" });
+        // Files of several ranks that do not say which they are differ in their processes.
+        let says_no_rank = steps.are_some() && document.rank.is_none();
         let apart = match home {
-            Some(home) => Some(home).filter(|_| steps.are_several()),
+            Some(home) => Some(home).filter(|_| steps.are_several() || says_no_rank),
             None => Some(pid).filter(|_| steps.are_some() || !document.is_kineto),
         };
         match apart.map(|pid| (pid, pid.parse::<i64>())) {

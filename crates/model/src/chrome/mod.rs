@@ -57,6 +57,8 @@ pub(crate) struct Bad {
     pub(crate) negative: u64,
     /// Slices that are steps of numbers beyond 64 bits.
     pub(crate) steps: u64,
+    /// Slices without a duration, or with one that is none.
+    pub(crate) endless: u64,
     /// Sums of a compiler's slices.
     pub(crate) sums: u64,
     /// Sound events of kinds that no span, event or link comes from.
@@ -138,6 +140,7 @@ impl Gather {
                 let at_ns = event.at_ns?;
                 let duration_ns = event.duration_ns.unwrap_or(0);
                 self.bad.negative += u64::from(duration_ns < 0);
+                self.bad.endless += u64::from(event.duration_ns.is_none());
                 self.bad.steps += u64::from(is_beyond(&event.name));
                 key.end_ns = Reverse(at_ns.saturating_add(duration_ns.max(0)));
                 (key.lane, key.rank) = (thread(), 1);

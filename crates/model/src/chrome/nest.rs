@@ -179,6 +179,9 @@ impl<'c> Nest<'c> {
         let is_otlp = body.phase != b'C' && key.at_ns == 0 && self.is_otlp(key, body);
         let at_ns = body.at_ns;
         if !is_otlp {
+            if body.phase != b'E' {
+                self.end_with_around(at_ns, out);
+            }
             while self.stack.last().is_some_and(|top| !top.is_open && top.end_ns <= at_ns) {
                 self.close(out);
             }
@@ -213,6 +216,30 @@ impl<'c> Nest<'c> {
         }
         out.unended += self.too_deep;
         self.too_deep = 0;
+    }
+
+    /// Ends what was begun within a slice that is over: the events that ended it are lost.
+    fn end_with_around(&mut self, at_ns: i128, out: &mut Out) {
+        if self.lane.is_async || !self.stack.last().is_some_and(|top| top.is_open) {
+            return;
+        }
+        let is_over = |slice: &Slice| !slice.is_open && slice.end_ns <= at_ns;
+        let Some((around, end_ns)) = self
+            .stack
+            .iter()
+            .enumerate()
+            .find(|(_, slice)| is_over(slice))
+            .map(|(at, slice)| (at, slice.end_ns))
+        else {
+            return;
+        };
+        while self.stack.len() > around + 1 {
+            if let Some(top) = self.stack.last_mut().filter(|top| top.is_open) {
+                top.end_ns = end_ns.max(top.start_ns);
+                out.unended += 1;
+            }
+            self.close(out);
+        }
     }
 
     fn begin_lane(&mut self, key: &Key, body: &Body<'_>) {

@@ -1,10 +1,10 @@
 //! The Trace Event Format as a document (`{"traceEvents":[…]}`) or as a bare list of events, which may lack its end;
 //! several may follow each other. Behind damage the next whole event is looked for.
 
-use super::{Format, LONG_LOOK, LOOK, begins_as};
+use super::{Format, LONG_LOOK, LOOK, begins_as, jaeger};
 use crate::IssueKind;
 use crate::chrome::{Document, Gather, is_event};
-use crate::elements::{Stop, Walk, expect, peek, skip, walk};
+use crate::elements::{Stop, Walk, expect, is_message, peek, skip, walk};
 use crate::input::Input;
 use crate::json_cursor::Cursor;
 use crate::reading::{Reading, bytes};
@@ -53,7 +53,8 @@ fn judge(begin: &[u8]) -> Option<bool> {
     match begin.first() {
         Some(b'[') => {
             let _ = Cursor::new(begin).elements(|cursor| {
-                found = is_event(begin.get(cursor.pos()..).unwrap_or_default());
+                let first = begin.get(cursor.pos()..).unwrap_or_default();
+                found = is_event(first) || first.first() == Some(&b'{') && judge(first) == Some(true);
                 None
             });
         }
@@ -70,12 +71,47 @@ fn judge(begin: &[u8]) -> Option<bool> {
 
 fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let (memory_bytes, dir) = reading.intake.state.assembler.room();
+    let (begin, mut is_listed) = (input.offset(), false);
     while peek(input).is_some() {
+        if input.offset() > begin && is_foreign(input) {
+            return;
+        }
+        // Documents may stand in a list.
+        match peek(input) {
+            Some(b'[') if is_list_of_documents(input) => {
+                input.consume(1);
+                is_listed = true;
+            }
+            Some(b',' | b']') if is_listed => input.consume(1),
+            _ => {}
+        }
+        if is_listed && matches!(peek(input), Some(b',' | b']') | None) {
+            continue;
+        }
         let mut gather = Gather::new(memory_bytes, dir.clone());
         document(input, reading, &mut gather);
         let base_offset = reading.base_offset;
         reading.intake.chrome(gather, reading.file, base_offset, reading.sink);
     }
+}
+
+/// Whether what begins here, a list, is one of documents rather than of events.
+fn is_list_of_documents(input: &mut Input<'_>) -> bool {
+    input.fill(LOOK);
+    let rest = input.data().get(1..).unwrap_or_default().trim_ascii_start();
+    rest.first() == Some(&b'{') && judge(rest) == Some(true)
+}
+
+/// Whether a document begins here that is another kind's.
+fn is_foreign(input: &mut Input<'_>) -> bool {
+    input.fill(LOOK);
+    let begin = input.data();
+    judge(begin).is_none() && !is_event(begin) && (is_message(begin) || jaeger::is_here(begin))
+}
+
+/// Whether events, or a document of such, begin here, as far as the beginning tells.
+pub(super) fn is_here(begin: &[u8]) -> bool {
+    judge(begin) == Some(true)
 }
 
 /// Where reading goes on.

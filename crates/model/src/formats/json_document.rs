@@ -2,7 +2,7 @@
 
 use stepscope_otlp::{Encoding, detect};
 
-use super::{Format, LOOK};
+use super::{Format, LOOK, begins_other};
 use crate::elements::walk;
 use crate::input::Input;
 use crate::reading::Reading;
@@ -37,6 +37,9 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         };
         input.consume(blank);
         let (offset, max) = (input.offset(), reading.max_message_bytes);
+        if offset > 0 && !is_message_here(input) && begins_other(input) {
+            return;
+        }
         if is_behind && !is_message_here(input) {
             otlp::damaged(input, reading, 0);
             continue;

@@ -2,12 +2,13 @@
 
 use stepscope_otlp::{Encoding, detect};
 
-use super::{Format, LOOK};
+use super::{Format, LOOK, begins_other, is_other};
 use crate::IssueKind;
 use crate::elements::begins_message;
 use crate::fragments::Place;
 use crate::input::{Input, newlines_at_start, position_of_newline};
 use crate::reading::{COPY_AGAIN, Reading, bytes};
+use crate::salvage::otlp;
 use crate::structure::{JsonScan, Scanned, Strict, blank_prefix, trim};
 
 pub(crate) static FORMAT: Format = Format {
@@ -57,8 +58,19 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         match input.find_newline(0, max.saturating_add(1)) {
             Some(end) if end <= max => {
                 let line = input.data().get(..end).unwrap_or_default();
+                let is_message = begins_message(trim(line)) || detect(trim(line)).is_some();
+                if offset > 0 && !is_message && begins_other(input) {
+                    return;
+                }
+                let line = input.data().get(..end).unwrap_or_default();
                 reading.at_line(offset, end as u64);
-                if let Err(Unread::NoMessage) = take(trim(line), offset, reading) {
+                let unread = take(trim(line), offset, reading).err();
+                if let Some(Unread::Other(at)) = unread {
+                    let blank = blank_prefix(input.data());
+                    input.consume(blank + at);
+                    return;
+                }
+                if let Some(Unread::NoMessage) = unread {
                     if offset == 0 {
                         let head = input.data().get(..=end).unwrap_or_default();
                         reading.fragment(Place::Head, 0, head);
@@ -91,6 +103,8 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
 enum Unread {
     /// It does not even begin like a message.
     NoMessage,
+    /// From this byte on it is a document of another kind.
+    Other(usize),
 }
 
 /// Takes the message on a line, those that follow it there, and any behind the torn rest of one.
@@ -126,10 +140,20 @@ fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unrea
                 continue;
             }
         }
+        if bad.is_none() && at > 0 && is_other(rest) {
+            return Err(Unread::Other(at));
+        }
         let next = next_beginning(rest);
         let len = next.unwrap_or(rest.len());
         match bad {
-            Some(bad) => reading.bad_message(bad, place, len),
+            Some(bad) => {
+                let text = rest.get(..len).unwrap_or(rest);
+                if bad.kind != IssueKind::Corrupt && bad.kind != IssueKind::Truncated
+                    || !otlp::line(text, bad.read_bytes, place, reading)
+                {
+                    reading.bad_message(bad, place, len);
+                }
+            }
             None if next.is_none() && at == 0 => return Err(Unread::NoMessage),
             None => reading.loss(IssueKind::Corrupt, place, len as u64, || {
                 let size = bytes(len as u64);
@@ -173,6 +197,10 @@ fn last_line(input: &mut Input<'_>, reading: &mut Reading<'_>) {
             // Cut off, or of another kind altogether.
             Scanned::Damage(_) | Scanned::Short => len + 1,
         };
+        if offset > 0 && detect(line).is_none() && begins_other(input) {
+            return;
+        }
+        let line = trim(input.data());
         let message = line.get(..end).unwrap_or_default();
         if message.is_empty() || detect(message).is_none() || take(message, offset, reading).is_err() {
             reading.tail(input);

@@ -51,6 +51,21 @@ pub(crate) const LOOK: usize = 64 << 10;
 /// all process groups before the events.
 const LONG_LOOK: usize = 16 << 20;
 
+/// Whether a document begins here that is no message of OTLP, but one of the other kinds of JSON.
+pub(crate) fn begins_other(input: &mut Input<'_>) -> bool {
+    input.fill(LOOK);
+    is_other(input.data().get(blank_prefix(input.data())..).unwrap_or_default())
+}
+
+fn is_other(begin: &[u8]) -> bool {
+    matches!(begin.first(), Some(b'{' | b'[')) && (chrome::is_here(begin) || jaeger::is_here(begin))
+}
+
+/// Whether events of a Chrome trace, or a document of such, begin here.
+pub(crate) fn begins_events(begin: &[u8]) -> bool {
+    chrome::is_here(begin)
+}
+
 /// Whether a list, and the input with it, ends right where it begins.
 fn is_empty_list(begin: &[u8]) -> bool {
     let end = begin.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);

@@ -25,7 +25,7 @@ fn sniff(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
 fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let offset = input.offset();
     if let Err(bad) = reading.message(input.data(), offset) {
-        reading.bad_message(bad, offset, input.data().len());
+        reading.bad_record(bad, offset, input.data(), 0);
     }
     // The file may have been cut off from its length.
     if let Ok(len) = u32::try_from(input.data().len()) {

@@ -16,6 +16,8 @@ use crate::{IssueKind, MetricPoint, Resource};
 pub(super) enum Item {
     /// The resource of what follows, as the decoding thread shares it.
     Resource(Arc<Resource>),
+    /// Whose process it is.
+    Process(u32, Arc<Resource>),
     /// A span: its trace, and the length of its record.
     Span(TraceId, usize),
     /// Damage.
@@ -99,6 +101,10 @@ impl Later<'_> {
 }
 
 impl Output for Later<'_> {
+    fn process(&mut self, process: u32, resource: &Arc<Resource>) {
+        self.items.push(Item::Process(process, Arc::clone(resource)));
+    }
+
     fn issue(&mut self, kind: IssueKind, reason: impl FnOnce() -> String) {
         self.items.push(Item::Issue(kind, reason()));
     }

@@ -34,6 +34,9 @@ impl Intake {
         issues.add(file, IssueKind::NegativeDuration, Some(offset), bad.negative, || {
             "an event ends before it starts; its duration counts as 0".into()
         });
+        issues.add(file, IssueKind::BadTime, Some(offset), bad.endless, || {
+            "a slice has no duration, or one that is no number or beyond any; it counts as 0".into()
+        });
         issues.add(file, IssueKind::BadStep, Some(offset), bad.steps, || {
             format!(
                 "a number behind `{PROFILER_STEP}#` is beyond {}; such slices count as sections",
@@ -94,7 +97,7 @@ impl Intake {
             "an event ends, or belongs to, a slice that did not begin; it was left out".into()
         });
         issues.add(file, IssueKind::Truncated, None, unended, || {
-            "a slice begins and does not end; it ends with the last event of its thread".into()
+            "a slice begins and does not end; it ends with what is around it, or with the last event of its thread".into()
         });
         issues.add(file, IssueKind::LimitReached, None, beyond, || {
             "slices nest more than 1,024 deep, or flows and launches are too many to tie: some lack their children or \

@@ -18,7 +18,7 @@ use super::value;
 use crate::assembly::{Assembler, hex};
 use crate::issues::{FileId, Issues};
 use crate::record::{Fields, MAX_TEXT, flag};
-use crate::{IssueKind, MetricPoint, Resource, Sink};
+use crate::{Figure, IssueKind, MetricPoint, Resource, Sink};
 
 /// The latest time that there is: clocks count in 63 bits, and what writes more has not written a time.
 const MAX_TIME_NS: u64 = i64::MAX as u64;
@@ -45,6 +45,8 @@ impl Drafts {
 
 /// Where spans and points go.
 pub(super) trait Output {
+    /// Takes note of the process whose items follow.
+    fn process(&mut self, process: u32, resource: &Arc<Resource>);
     /// Notes damage.
     fn issue(&mut self, kind: IssueKind, reason: impl FnOnce() -> String);
     /// Counts a span, whether it can be taken or not.
@@ -80,6 +82,10 @@ impl State {
 }
 
 impl Output for Direct<'_> {
+    fn process(&mut self, process: u32, resource: &Arc<Resource>) {
+        self.assembler.services.note(process, resource);
+    }
+
     fn issue(&mut self, kind: IssueKind, reason: impl FnOnce() -> String) {
         self.issues.add(self.file, kind, Some(self.offset), 1, reason);
     }
@@ -180,6 +186,7 @@ impl<O: Output> Visitor for Collect<'_, O> {
 
     fn resource(&mut self, _: &ResourceHead<'_>) {
         (self.resource, self.process) = self.drafts.resources.finish();
+        self.out.process(self.process, &self.resource);
         if let Some(version) = self.resource.schema_version.filter(|&version| version > SCHEMA_VERSION) {
             self.out.issue(IssueKind::NewerSchema, || {
                 format!(
@@ -255,6 +262,11 @@ impl<O: Output> Visitor for Collect<'_, O> {
             self.bad_time(head);
             start_ns = end_ns;
         }
+        // Not written, as of what was still open; what is between it and its start nobody knows.
+        let is_unended = head.end_unix_ns == 0 && start_ns > FIRST_DAY_NS;
+        if is_unended {
+            end_ns = start_ns;
+        }
         if end_ns < start_ns {
             self.out.issue(IssueKind::NegativeDuration, || {
                 format!(
@@ -298,6 +310,21 @@ impl<O: Output> Visitor for Collect<'_, O> {
         if !self.ours && draft.kind().is_none() && has_step {
             fields.kind = SectionKind::Step;
             fields.flags |= flag::INFERRED_STEP;
+        }
+        if is_unended {
+            let is_step = fields.kind == SectionKind::Step;
+            if is_step {
+                fields.kind = SectionKind::Section;
+                fields.flags &= !flag::INFERRED_STEP;
+                fields.present &= !(1 << Figure::Step as u32);
+            }
+            let (kind, what) =
+                if is_step { (IssueKind::UnfinishedStep, "step") } else { (IssueKind::BadTime, "span") };
+            let name = fields.name;
+            self.out.issue(kind, || {
+                let counts = if is_step { "it counts as none" } else { "its duration counts as 0" };
+                format!("{what} {:?} has no end; {counts}", value::bounded(name, 100))
+            });
         }
         self.out.span(trace_id, &self.resource, &fields);
         self.drafts.draft.clear();

@@ -30,7 +30,8 @@ impl Intake {
             "text that is not UTF-8 is shown with replacement characters".into()
         });
         let (place, reason) = decoded.first_bad;
-        issues.add(file, IssueKind::Corrupt, Some(offset + place as u64), decoded.bad_spans, || {
+        let cost = (decoded.bad_spans, decoded.bad_bytes);
+        issues.add_lost(file, IssueKind::Corrupt, Some(offset + place as u64), cost, || {
             format!("{reason}; only the spans with such damage were left out")
         });
         self.state.assembler.bound(&mut self.state.issues);

@@ -189,6 +189,26 @@ impl Intake {
         result
     }
 
+    /// Takes what is whole behind the damage of a message in protobuf. Where in it that begins which could not be read, and how
+    /// many bytes of it are.
+    pub(crate) fn behind(
+        &mut self,
+        bytes: &[u8],
+        bad: &BadMessage,
+        file: FileId,
+        offset: u64,
+        sink: &mut dyn Sink,
+    ) -> Option<(usize, u64)> {
+        let of_traces = Some(Detected { encoding: Encoding::Proto, signal: Some(Signal::Traces) });
+        if bytes.first() != Some(&0x0a) || self.identify(bytes) != of_traces {
+            return None;
+        }
+        let behind = proto::behind(bytes, bad.read_bytes)?;
+        let read = self.plain_message(&behind.message, file, offset, sink);
+        // It was found to be whole.
+        read.is_ok().then_some((behind.begin, behind.lost_bytes))
+    }
+
     fn plain_message(
         &mut self,
         bytes: &[u8],
@@ -231,6 +251,7 @@ impl Intake {
         for item in &batch.items {
             match item {
                 Item::Resource(theirs) => resource = drafts.resources.own(theirs),
+                Item::Process(process, theirs) => assembler.services.note(*process, theirs),
                 Item::Span(trace, len) => {
                     let (record, rest) = records.split_at_checked(*len).unwrap_or_default();
                     records = rest;
@@ -263,14 +284,15 @@ impl Intake {
             Err(error) => {
                 self.left_out(error.stats(), file, offset);
                 let kind = if error.is_truncated() { IssueKind::Truncated } else { IssueKind::Corrupt };
-                let read_bytes = error.offset();
+                let at = error.offset();
                 // Text is read up to the first zero: see `json_text`.
-                let around = bytes.get(read_bytes.saturating_sub(1)..).unwrap_or_default();
+                let around = bytes.get(at.saturating_sub(1)..).unwrap_or_default();
                 let is_hole = bytes.first() == Some(&b'{') && around.iter().take(2).any(|&byte| byte == 0);
                 let reason = match is_hole {
-                    true => format!("zeros stand at byte {read_bytes} of the record"),
+                    true => format!("zeros stand at byte {at} of the record"),
                     false => format!("{error} of the record"),
                 };
+                let read_bytes = if error.is_truncated() { error.whole_bytes() } else { at };
                 Err(BadMessage { read_bytes, ..BadMessage::new(kind, reason) })
             }
         }
@@ -283,7 +305,8 @@ impl Intake {
             "text that is not UTF-8 is shown with replacement characters".into()
         });
         for (kind, left_out) in [(IssueKind::BadId, stats.bad_ids), (IssueKind::Corrupt, stats.bad_values)] {
-            issues.add(file, kind, Some(offset), left_out.spans, || {
+            let cost = (left_out.spans, left_out.bytes);
+            issues.add_lost(file, kind, Some(offset), cost, || {
                 format!(
                     "{} at byte {} of a message; only the spans with such damage were left out",
                     left_out.reason, left_out.offset
@@ -359,6 +382,13 @@ fn json_text(bytes: &[u8]) -> &[u8] {
     bytes.get(..=zero).unwrap_or(bytes)
 }
 
+/// Whether a member for spans is named somewhere.
+fn says_spans(bytes: &[u8]) -> bool {
+    [&b"\"resourceSpans\""[..], b"\"resource_spans\""]
+        .iter()
+        .any(|name| bytes.windows(name.len()).any(|window| window == *name))
+}
+
 fn decode(
     decoders: &mut Decoders,
     bytes: &[u8],
@@ -366,6 +396,15 @@ fn decode(
     signal: Option<Signal>,
     visitor: &mut impl Visitor,
 ) -> Result<DecodeStats, DecodeError> {
+    let is_other = matches!(signal, Some(Signal::Metrics | Signal::Logs));
+    if encoding == Encoding::Json && is_other && says_spans(bytes) {
+        // A document of several signals is called after the first.
+        let stats = decoders.json.decode_traces(json_text(bytes), visitor)?;
+        if signal == Some(Signal::Metrics) {
+            decoders.json.decode_metrics(json_text(bytes), visitor)?;
+        }
+        return Ok(stats);
+    }
     match (encoding, signal) {
         (Encoding::Proto, Some(Signal::Traces)) => decoders.proto.decode_traces(bytes, visitor),
         (Encoding::Proto, Some(Signal::Metrics)) => decoders.proto.decode_metrics(bytes, visitor),

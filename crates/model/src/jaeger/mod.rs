@@ -15,7 +15,7 @@ use std::ops::Range;
 use stepscope_otlp::Visitor;
 
 use crate::json_cursor::Cursor;
-use wire::{Process, Span};
+use wire::{Process, Span, unfold};
 
 /// How a trace was read.
 #[derive(Debug, Default)]
@@ -26,6 +26,8 @@ pub(crate) struct Decoded {
     pub(crate) bad_spans: u64,
     /// Byte at which the first of those begins, and what is wrong with it.
     pub(crate) first_bad: (usize, String),
+    /// Bytes of all of those.
+    pub(crate) bad_bytes: u64,
     /// Spans with text that is not UTF-8.
     pub(crate) invalid_utf8: u64,
     /// Byte behind the last whole span.
@@ -54,7 +56,7 @@ struct Members<'a> {
 
 /// Whether an object's member of this name may hold traces: the object is around them then.
 pub(crate) fn may_hold_traces(name: &[u8]) -> bool {
-    matches!(name, b"data" | b"trace" | b"traces" | b"result")
+    matches!(name, b"data" | b"trace" | b"traces" | b"result" | b"hits" | b"_source")
 }
 
 /// Whether `bytes`, an object or the beginning of one, is a trace.
@@ -90,6 +92,11 @@ pub(crate) fn begins_trace(bytes: &[u8]) -> bool {
         if found { None } else { cursor.value().map(drop) }
     });
     found
+}
+
+/// Whether an object stands for itself as a span, as in Jaeger's Elasticsearch: what is around it names no trace.
+pub(crate) fn is_alone(bytes: &[u8]) -> bool {
+    is_span(bytes) && !begins_trace(bytes)
 }
 
 /// Whether an object is a span.
@@ -182,7 +189,8 @@ fn processes(bytes: &[u8], range: Option<Range<usize>>, decoded: &mut Decoded) -
         let range = cursor.value()?;
         let text = String::from_utf8_lossy(bytes.get(range).unwrap_or_default());
         decoded.invalid_utf8 += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
-        if let Ok(process) = serde_json::from_str(&text) {
+        if let Ok(mut process) = serde_json::from_str::<Process>(&text) {
+            unfold(&mut process.tag, &mut process.tags);
             processes.insert(String::from_utf8_lossy(key).into_owned(), process);
         }
         Some(())
@@ -210,11 +218,18 @@ struct Reading<'a, V> {
 
 impl<V: Visitor> Reading<'_, V> {
     fn span(&mut self, range: Range<usize>) {
-        let offset = range.start;
+        let (offset, len) = (range.start, range.len() as u64);
         let text = String::from_utf8_lossy(self.bytes.get(range).unwrap_or_default());
         let replaced = matches!(text, std::borrow::Cow::Owned(_));
         let read = serde_json::from_str::<Span>(&text).map_err(|error| error.to_string());
-        match read.and_then(|span| self.emit(&span)) {
+        let read = read.and_then(|mut span| {
+            unfold(&mut span.tag, &mut span.tags);
+            if let Some(process) = &mut span.process {
+                unfold(&mut process.tag, &mut process.tags);
+            }
+            self.emit(&span)
+        });
+        match read {
             Ok(()) => {
                 self.decoded.spans += 1;
                 self.decoded.invalid_utf8 += u64::from(replaced);
@@ -224,6 +239,7 @@ impl<V: Visitor> Reading<'_, V> {
                     self.decoded.first_bad = (offset, reason);
                 }
                 self.decoded.bad_spans += 1;
+                self.decoded.bad_bytes += len;
             }
         }
     }

@@ -32,7 +32,13 @@ fn nanoseconds(value: &Json) -> Option<i128> {
 
 /// Start and end in nanoseconds since the Unix epoch.
 pub(super) fn times(span: &Span) -> Result<(u64, u64), String> {
-    let start = nanoseconds(&span.start_time).ok_or("a span has no start time")?;
+    let missing = match &span.start_time {
+        Json::String(text) if text.contains('T') => {
+            "the start of a span is a date; microseconds are read, as `/api/traces` has them"
+        }
+        _ => "a span has no start time",
+    };
+    let start = nanoseconds(&span.start_time).ok_or(missing)?;
     let duration = match &span.duration {
         Json::Null => 0,
         duration => nanoseconds(duration).ok_or("the duration of a span is no number")?,

@@ -2,7 +2,7 @@
 //! here hold nothing that is read.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A span.
 #[derive(Debug, Deserialize)]
@@ -26,6 +26,7 @@ pub(super) struct Span {
     #[serde(default)]
     pub(super) duration: Value,
     pub(super) tags: Option<Vec<Tag>>,
+    pub(super) tag: Fields,
     pub(super) logs: Option<Vec<Log>>,
     #[serde(rename = "processID")]
     pub(super) process_id: Option<String>,
@@ -74,4 +75,20 @@ pub(super) struct Process {
     #[serde(rename = "serviceName")]
     pub(super) service_name: Option<String>,
     pub(super) tags: Option<Vec<Tag>>,
+    pub(super) tag: Fields,
+}
+
+/// Tags as the fields of a document in Elasticsearch.
+pub(super) type Fields = Option<Map<String, Value>>;
+
+/// What stands for dots in the names of such fields.
+const DOT: &str = "@";
+
+/// Puts tags that are fields behind the others.
+pub(super) fn unfold(tag: &mut Fields, tags: &mut Option<Vec<Tag>>) {
+    if let Some(fields) = tag.take() {
+        let fields =
+            fields.into_iter().map(|(key, value)| Tag { key: key.replace(DOT, "."), kind: None, value });
+        tags.get_or_insert_default().extend(fields);
+    }
 }

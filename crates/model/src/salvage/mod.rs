@@ -12,6 +12,8 @@ use crate::structure::{Scanned, Strict};
 /// A search may look at this many bytes of candidates, and at [`EFFORT_PER_BYTE`] for each byte searched.
 const EFFORT: usize = 64 << 20;
 const EFFORT_PER_BYTE: usize = 16;
+/// How the names of lists of spans, and of scopes with such, end.
+const LIST: &[u8] = b"pans\"";
 /// Candidates that are larger are none.
 const MAX_CANDIDATE: usize = 16 << 20;
 
@@ -34,16 +36,19 @@ pub(crate) struct Passed {
     pub(crate) bytes: u64,
     /// How often the mark of an item stands in them.
     pub(crate) items: u64,
-    /// Whether zeros are among them, as a crash leaves them.
-    pub(crate) has_zeros: bool,
+    /// How many zeros are among them, as a crash leaves them.
+    pub(crate) zeros: u64,
+    /// Whether the name of a list of spans is among them.
+    pub(crate) has_list: bool,
 }
 
 impl Passed {
     /// What it cost, in words: `(one, many)` name an item.
     pub(crate) fn cost(&self, (one, many): (&str, &str)) -> String {
-        let zeros = if self.has_zeros { ", zeros among them," } else { "" };
+        let has_zeros = self.zeros > 0;
+        let zeros = if has_zeros { ", zeros among them," } else { "" };
         // What was where the zeros are cannot be counted, nor what has lost its mark.
-        let at_least = if self.has_zeros { "at least " } else { "" };
+        let at_least = if has_zeros { "at least " } else { "" };
         let items = match self.items {
             0 => String::new(),
             1 => format!(": {at_least}1 {one}"),
@@ -72,7 +77,7 @@ pub(crate) fn step_over(
     mark: &[u8],
     mut judge: impl FnMut(&[u8], bool) -> Judged,
 ) -> Passed {
-    let mut passed = Passed { is_found: false, bytes: 0, items: 0, has_zeros: false };
+    let mut passed = Passed { is_found: false, bytes: 0, items: 0, zeros: 0, has_list: false };
     let (mut at, mut effort) = (from, 0_usize);
     loop {
         let data = input.data();
@@ -119,7 +124,9 @@ fn pass(input: &mut Input<'_>, len: usize, mark: &[u8], passed: &mut Passed) {
     let len = len.min(data.len());
     let marked = data.get(..(len + mark.len()).saturating_sub(1).min(data.len())).unwrap_or_default();
     passed.items += marked.windows(mark.len()).filter(|window| *window == mark).count() as u64;
-    passed.has_zeros |= data.iter().take(len).any(|&byte| byte == 0);
+    passed.zeros += data.iter().take(len).filter(|&&byte| byte == 0).count() as u64;
+    let listed = data.get(..(len + LIST.len()).min(data.len())).unwrap_or_default();
+    passed.has_list |= listed.windows(LIST.len()).any(|window| window == LIST);
     passed.bytes += len as u64;
     input.consume(len);
 }

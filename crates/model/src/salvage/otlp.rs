@@ -6,7 +6,7 @@ use crate::elements::{Stop, Walk, begins_message, expect, peek, skip, walk};
 use crate::input::Input;
 use crate::json_cursor::Cursor;
 use crate::reading::{COPY_AGAIN, Reading, bytes};
-use crate::structure::{JsonScan, Scanned};
+use crate::structure::{JsonScan, Scanned, Strict};
 
 use super::{Judged, step_over, whole_object};
 
@@ -14,6 +14,8 @@ use super::{Judged, step_over, whole_object};
 const MARK: &[u8] = b"\"startTimeUnixNano\"";
 /// Bytes of an object that are looked at to know what it is.
 const LOOK: usize = 64 << 10;
+/// The head of another resource may be shorter than the last by so many bytes.
+const HEAD_SLACK: u64 = 64;
 /// The same in the spelling of protobuf.
 const OTHER_MARK: &[u8] = b"\"start_time_unix_nano\"";
 
@@ -66,10 +68,28 @@ pub(crate) fn is_resource(object: &[u8]) -> bool {
 pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usize) {
     let offset = input.offset();
     let text = input.data().get(..at).unwrap_or_default();
-    let mut around = around(text);
+    let around = around(text);
     // It ends early, which is told with what follows.
     let _ = reading.message(text, offset);
     input.consume(at);
+    behind(input, reading, around);
+}
+
+/// Takes what is whole behind the damage of a message that was read as far as it goes, and tells what is not: `text`, which begins
+/// at `offset` of the input, up to the byte `read`. Whether it is damaged rather than cut off.
+pub(crate) fn line(text: &[u8], read: usize, offset: u64, reading: &mut Reading<'_>) -> bool {
+    let Scanned::Damage(damage) = Strict::default().walk(text) else { return false };
+    let at = damage.min(read);
+    let (before, rest) = text.split_at_checked(at).unwrap_or((text, b""));
+    let around = around(before);
+    let mut input = Input::new(rest, Vec::new());
+    reading.base_offset += offset + at as u64;
+    behind(&mut input, reading, around);
+    reading.base_offset -= offset + at as u64;
+    true
+}
+
+fn behind(input: &mut Input<'_>, reading: &mut Reading<'_>, mut around: Around) {
     while peek(input).is_some() {
         let begin = input.offset();
         let (has_resource, has_scope) = (around.resource.is_some(), around.scope.is_some());
@@ -84,8 +104,10 @@ pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usiz
             }),
             _ => Judged::No(1),
         });
-        // A hole may have held the beginning of another resource: whose the spans behind it are is not known.
-        let is_unknown = passed.has_zeros;
+        // A hole may have held the beginning of another resource, if that fits: whose the spans behind it are is not known.
+        let head_bytes = around.resource.as_ref().map_or(0, Vec::len) as u64;
+        let is_unknown =
+            passed.zeros > 0 && (passed.has_list || passed.zeros.saturating_add(HEAD_SLACK) >= head_bytes);
         if passed.bytes > 0 {
             let goes_on = match passed.is_found {
                 true if is_unknown => "reading went on at the next resource",

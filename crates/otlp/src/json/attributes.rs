@@ -126,7 +126,7 @@ impl<'a> Parser<'a, '_> {
             any = match field {
                 Field::StringValue => Any::Str(p.string()?),
                 Field::BoolValue => Any::Bool(p.boolean()?),
-                Field::IntValue => Any::Int(p.i64()?),
+                Field::IntValue => p.integer_value()?,
                 Field::DoubleValue => Any::Double(p.double()?),
                 Field::BytesValue => Any::Bytes(p.base64()?),
                 Field::ArrayValue => Any::Nested(Node::Array(p.array_value(bounds)?)),
@@ -137,6 +137,28 @@ impl<'a> Parser<'a, '_> {
             Ok(())
         })?;
         Ok(any)
+    }
+
+    /// An integer; one that does not fit stays as its digits.
+    fn integer_value(&mut self) -> Result<Any<'a>> {
+        let at = self.pos;
+        let error = match self.i64() {
+            Ok(number) => return Ok(Any::Int(number)),
+            Err(error) => error,
+        };
+        let digits = |text: &[u8]| {
+            let text = text.strip_prefix(b"-").unwrap_or(text);
+            text.len() > 18 && text.iter().all(u8::is_ascii_digit)
+        };
+        self.pos = at;
+        if self.peek() == b'"' {
+            let text = self.string()?;
+            return if digits(self.scratch.text(text).as_bytes()) { Ok(Any::Str(text)) } else { Err(error) };
+        }
+        let from = self.rest();
+        self.skip()?;
+        let text = from.get(..from.len() - self.rest().len()).and_then(|text| str::from_utf8(text).ok());
+        text.filter(|text| digits(text.as_bytes())).map(|text| Any::Str(Text::Input(text))).ok_or(error)
     }
 
     /// A value in an object of its own.

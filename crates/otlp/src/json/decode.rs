@@ -66,6 +66,9 @@ impl Decoder {
         });
         match read.and_then(|()| parser.end()) {
             Ok(()) => Ok(parser.stats),
+            Err(error) if signal == Signal::Traces => {
+                Err(error.after(parser.stats).behind(parser.whole_bytes))
+            }
             Err(error) => Err(error.after(parser.stats)),
         }
     }

@@ -27,7 +27,7 @@ impl Default for Text<'_> {
 }
 
 /// Bytes in the scratch space: from, to.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Bytes(usize, usize);
 
 /// Space for what cannot be borrowed from the input.
@@ -80,6 +80,8 @@ pub(super) struct Parser<'a, 'd> {
     pub(super) keys: &'d mut Keys,
     pub(super) rows: &'d mut Rows,
     pub(super) stats: DecodeStats,
+    /// Where the last whole span ends.
+    pub(super) whole_bytes: usize,
 }
 
 impl<'a, 'd> Parser<'a, 'd> {
@@ -93,7 +95,7 @@ impl<'a, 'd> Parser<'a, 'd> {
         scratch.text.clear();
         scratch.bytes.clear();
         let utf8 = str::from_utf8(bytes).ok();
-        Self { bytes, utf8, pos, scratch, keys, rows, stats: DecodeStats::default() }
+        Self { bytes, utf8, pos, scratch, keys, rows, stats: DecodeStats::default(), whole_bytes: 0 }
     }
 
     /// The bytes to come.

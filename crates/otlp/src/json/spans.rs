@@ -30,6 +30,7 @@ impl<'a> Parser<'a, '_> {
         match result {
             Ok(()) => {
                 self.stats.items += 1;
+                self.whole_bytes = self.pos;
                 Ok(())
             }
             Err(error) => {
@@ -52,9 +53,11 @@ impl<'a> Parser<'a, '_> {
             return Err(error);
         }
         self.stats = stats;
+        self.whole_bytes = self.pos;
+        let bytes = self.pos - start;
         match error.kind() {
-            DecodeErrorKind::Id => self.stats.bad_ids.note(&error),
-            _ => self.stats.bad_values.note(&error),
+            DecodeErrorKind::Id => self.stats.bad_ids.note(&error, bytes),
+            _ => self.stats.bad_values.note(&error, bytes),
         }
         Ok(())
     }
@@ -65,7 +68,14 @@ impl<'a> Parser<'a, '_> {
         self.object(|p, field| {
             match field {
                 Field::TraceId => strings.trace_id = p.id(16)?,
-                Field::SpanId => strings.span_id = p.id(8)?,
+                Field::SpanId => {
+                    let (at, id) = (p.pos, p.id(8)?);
+                    let one = std::mem::replace(&mut strings.span_id, id);
+                    // Damage that lacks no bracket has made one span of several.
+                    if one != Bytes::default() && p.scratch.bytes(one) != p.scratch.bytes(id) {
+                        return Err(DecodeError::new(at, DecodeErrorKind::Id, "a span has two ids"));
+                    }
+                }
                 Field::ParentSpanId => strings.parent_span_id = p.id(8)?,
                 Field::TraceState => strings.trace_state = p.string()?,
                 Field::Flags => head.flags = p.u32()?,

@@ -14,6 +14,8 @@ pub(super) type Result<T> = std::result::Result<T, DecodeError>;
 #[derive(Debug, Default)]
 pub struct Decoder {
     pub(super) stats: DecodeStats,
+    /// Where the last whole span ends.
+    whole_bytes: usize,
     pub(super) counts: Vec<u64>,
     pub(super) negative_counts: Vec<u64>,
     pub(super) bounds: Vec<f64>,
@@ -54,9 +56,10 @@ impl Decoder {
     }
 
     fn message(&mut self, bytes: &[u8], signal: Signal, v: &mut impl Visitor) -> Result<DecodeStats> {
-        self.stats = DecodeStats::default();
+        (self.stats, self.whole_bytes) = (DecodeStats::default(), 0);
         match self.resources(bytes, signal, v) {
             Ok(()) => Ok(self.stats),
+            Err(error) if signal == Signal::Traces => Err(error.after(self.stats).behind(self.whole_bytes)),
             Err(error) => Err(error.after(self.stats)),
         }
     }
@@ -229,6 +232,7 @@ impl Decoder {
                         Signal::Metrics => self.metric(item, v)?,
                         _ => self.span(item, v)?,
                     }
+                    self.whole_bytes = r.pos();
                 }
                 tag @ (0x0a | 0x1a) => r.skip(tag)?,
                 tag => self.unknown(r, tag, "a scope's items", 0b1110)?,

@@ -2,6 +2,7 @@
 //! files and gRPC frames are not here: everything takes and gives one bare message.
 
 mod attributes;
+mod behind;
 mod decode;
 mod detect;
 mod encode;
@@ -15,6 +16,7 @@ mod validate;
 mod wire;
 mod write;
 
+pub use behind::{Behind, behind};
 pub use decode::Decoder;
 pub(crate) use detect::detect;
 pub use encode::Encoder;

@@ -179,6 +179,11 @@ pub(super) fn is_frame(bytes: &[u8]) -> bool {
     matches!(walk(Reader::new(bytes), &EMPTY, 0), Ok(true))
 }
 
+/// Whether `head` is a whole resource, or else a whole scope.
+pub(super) fn is_head(head: Reader<'_>, is_resource: bool) -> bool {
+    matches!(walk(head, if is_resource { &RESOURCE } else { &SCOPE }, 2), Ok(true))
+}
+
 /// Whether `item` is a whole span, metric or log record.
 pub(super) fn is_item(item: Reader<'_>, signal: Signal) -> bool {
     let fields = match signal {

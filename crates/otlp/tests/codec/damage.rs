@@ -19,6 +19,12 @@ fn decode_all(bytes: &[u8]) {
         json::decode_metrics(bytes, &mut Metrics::default()),
     ];
     traces.assert_settled();
+    let at = results[0].as_ref().map_or_else(DecodeError::offset, |_| bytes.len() / 2);
+    if let Some(behind) = proto::behind(bytes, at) {
+        let mut whole = Traces::default();
+        assert!(proto::decode_traces(&behind.message, &mut whole).is_ok_and(|stats| stats.items > 0));
+        whole.assert_settled();
+    }
     for error in results.into_iter().filter_map(Result::err) {
         assert!(error.offset() <= bytes.len(), "{error} lies in {} bytes", bytes.len());
         assert!(

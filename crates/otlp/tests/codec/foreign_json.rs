@@ -230,6 +230,7 @@ fn a_span_with_a_bad_value_costs_only_itself() {
     for (bad, ids, values) in [
         (r#""traceId":"not-an-id!""#.to_owned(), 1, 0),
         (r#""spanId":"zz""#.to_owned(), 1, 0),
+        (r#""spanId":"0102030405060708","kind":1,"spanId":"0102030405060709""#.to_owned(), 1, 0),
         (r#""startTimeUnixNano":"-5""#.to_owned(), 0, 1),
         (format!(r#""endTimeUnixNano":{big}"#), 0, 1),
         (format!(r#""attributes":[{{"key":"{{]","value":{{"intValue":"{big}"}}}}]"#), 0, 1),
@@ -259,8 +260,14 @@ fn a_span_with_a_bad_value_costs_only_itself() {
                 "{bad}"
             );
             assert_eq!((traces.abandoned, stats.abandoned_spans()), (1, 1), "{bad}");
+            let object = format!(r#"{{"attributes":[{{"key":"a","value":{{}}}}],{bad},"name":"bad"}}"#);
+            assert_eq!(stats.bad_ids.bytes + stats.bad_values.bytes, object.len() as u64, "{bad}");
         }
     }
+    // The same id twice is one.
+    let id = r#""spanId":"0102030405060708""#;
+    let text = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{{{id},{id}}}]}}]}}]}}"#);
+    assert_eq!(read(&text).0.items, 1);
     // A span that is no JSON ends the message.
     let mut traces = Traces::default();
     let text = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"},{"name":b},{"name":"c"}]}]}]}"#;

@@ -1,5 +1,6 @@
 //! Tests of the codecs from outside: against `opentelemetry-proto`, against fixtures, against damage.
 
+mod behind;
 mod common;
 mod damage;
 mod detect;
