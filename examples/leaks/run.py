@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs all leaks with several seeds and holds what the profile says against what was planted, straight from its messages and
-with binutils' addr2line: no part of stepscope reads them here. `./run.py --program target/release/leaks [--period BYTES]`."""
-import argparse, collections, glob, json, os, subprocess, sys, tempfile
+"""Runs all leaks with several seeds and holds against what was planted: what the report's first finding says (`--stepscope
+PROGRAM`), or what the profile's messages say, read here with binutils' addr2line and no part of stepscope.
+`./run.py --program target/release/leaks [--stepscope target/release/stepscope] [--period BYTES] [--bytes A_STEP]`."""
+import argparse, collections, glob, json, os, re, subprocess, sys, tempfile
 
 
 def attributes(point):
@@ -75,9 +76,22 @@ def culprit(folder, lines):
     return grown.most_common(1)[0] if grown else ((None, None), 0)
 
 
+def first_finding(stepscope, folder):
+    """Section and line that the report names first, and what it says."""
+    call = [stepscope, "analyze", "--quiet", "--format", "json", folder]
+    report = json.loads(subprocess.run(call, capture_output=True, text=True, check=True).stdout)
+    first = next(iter(report["findings"]), None)
+    if first is None or first["rule"] != "memory_growth":
+        verdict = (report["memory"]["course"] or {}).get("verdict")
+        return (None, None), f"the verdict is {verdict}; first is {first and first['title']}"
+    line = re.search(r"allocated at (\S+?):(\d+)\b", first["title"])
+    return (first["section"], line and (line[1], int(line[2]))), first["title"]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", default="target/release/leaks")
+    parser.add_argument("--stepscope")
     parser.add_argument("--period", type=int, default=512 << 10)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--bytes", type=int, default=64 << 10)
@@ -96,12 +110,17 @@ def main():
                 call = [program, name, *sizes, "--epoch", str(options.steps // 10), "--out", folder]
                 run = subprocess.run(call, capture_output=True, text=True, check=True, env=environment)
                 truth = json.loads(run.stdout)
-                (section, line), found = culprit(folder, lines)
+                if options.stepscope:
+                    (section, line), found = first_finding(options.stepscope, folder)
+                else:
+                    (section, line), found = culprit(folder, lines)
             is_right = section == truth["section"] and line == (truth["file"], truth["line"])
             all_runs, right = all_runs + 1, right + is_right
             if not is_right:
-                print(f"WRONG {name} seed {seed}: {section} {line} ({found} bytes), planted {truth}")
-    print(f"{right} of {all_runs} right: section and line, a sample in {options.period} bytes, {options.bytes} bytes leaked a step")
+                print(f"WRONG {name} seed {seed}: {section} {line} ({found}), planted {truth}", flush=True)
+    how = "by the report" if options.stepscope else "by the messages"
+    told = f"a sample in {options.period} bytes, {options.steps} steps that leak {options.bytes} bytes"
+    print(f"{right} of {all_runs} right, {how}: section and line, {told}")
     return right < all_runs * 0.95
 
 

@@ -15,14 +15,25 @@ use programs::ALL;
 use retainer::Retainer;
 use sizes::Sizes;
 
+#[cfg(not(any(feature = "plain", feature = "dhat", feature = "jemalloc")))]
 #[global_allocator]
 static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
+
+#[cfg(feature = "dhat")]
+#[global_allocator]
+static ALLOC: dhat::Alloc = dhat::Alloc;
+
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::from_arguments(std::env::args().skip(1))?;
     let leak = ALL.iter().find(|leak| leak.name == options.name).ok_or("no such leak")?;
     let run = (!options.is_unrecorded)
         .then(|| stepscope::builder().service_name(leak.name).directory(&options.out).install());
+    #[cfg(feature = "dhat")]
+    let profiler = dhat::Profiler::new_heap();
     let sizes = Sizes::new(options.seed, options.bytes, leak.block_bytes);
     let mut program = (leak.start)(sizes.clone());
     let mut retainer = Retainer::new(sizes, options.steps);
@@ -32,17 +43,22 @@ fn main() -> Result<(), Box<dyn Error>> {
             drop(epoch);
             epoch = stepscope::epoch!(number / options.steps_of_epoch);
         }
-        let _step = stepscope::step!(number);
-        retainer.step();
-        program.step(number);
-        transform(number);
+        {
+            let _step = stepscope::step!(number);
+            retainer.step();
+            program.step(number);
+            transform(number);
+        }
         std::thread::sleep(Duration::from_micros(options.step_us));
     }
     drop(epoch);
     // What is live at the end of the run is what the last step has left.
     drop(run);
+    #[cfg(feature = "dhat")]
+    drop(profiler);
     println!("{}", truth::json(leak, options.steps, retainer.bytes()));
-    drop((program, retainer));
+    // Profilers that look at the exit see the same.
+    std::mem::forget((program, retainer));
     Ok(())
 }
 

@@ -19,12 +19,8 @@ const GROUP_BITS: u32 = 17;
 /// Chosen blocks by groups of addresses.
 static GROUPS: [AtomicU8; 1 << GROUP_BITS] = [const { AtomicU8::new(0) }; 1 << GROUP_BITS];
 static BUCKETS: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
-/// Samples that are in the table. Every free reads it, so nothing else is on its cache lines.
-static FILLED: Alone = Alone(AtomicU32::new(0));
-
-#[derive(Debug)]
-#[repr(align(128))]
-struct Alone(AtomicU32);
+/// Samples that are in the table.
+static FILLED: AtomicU32 = AtomicU32::new(0);
 
 /// Multiplication spreads the bits of addresses that are alike (Knuth, 6.4) over the upper ones.
 #[inline(always)]
@@ -43,8 +39,8 @@ const fn bucket_of(hash: u64) -> usize {
 
 #[inline(always)]
 pub(crate) fn may_contain(address: usize) -> bool {
-    // The first look is for programs in which nothing is chosen. The index is in range by the shift in `group_of`.
-    FILLED.0.load(Relaxed) != 0 && GROUPS[group_of(hash(address))].load(Relaxed) != 0
+    // The index is in range by the shift in `group_of`.
+    GROUPS[group_of(hash(address))].load(Relaxed) != 0
 }
 
 /// Maps the table, if it is not there yet.
@@ -82,11 +78,11 @@ fn bucket(hash: u64) -> Option<&'static Bucket> {
 pub(crate) fn insert(address: usize, chosen: &Chosen) -> bool {
     let hash = hash(address);
     let Some(bucket) = bucket(hash) else { return false };
-    if FILLED.0.fetch_add(1, Relaxed) < MAX_SAMPLES && bucket.insert(address, chosen) {
+    if FILLED.fetch_add(1, Relaxed) < MAX_SAMPLES && bucket.insert(address, chosen) {
         GROUPS[group_of(hash)].fetch_add(1, Relaxed);
         return true;
     }
-    FILLED.0.fetch_sub(1, Relaxed);
+    FILLED.fetch_sub(1, Relaxed);
     false
 }
 
@@ -95,7 +91,7 @@ pub(crate) fn remove(address: usize) -> Option<Chosen> {
     let hash = hash(address);
     let chosen = bucket(hash)?.remove(address)?;
     GROUPS[group_of(hash)].fetch_sub(1, Relaxed);
-    FILLED.0.fetch_sub(1, Relaxed);
+    FILLED.fetch_sub(1, Relaxed);
     Some(chosen)
 }
 
