@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """What live memory by sample costs and names beside dhat, jemalloc's profiler and heaptrack (Debian's), on planted leaks.
 
-    for peer in plain dhat jemalloc; do cargo build --release --features $peer && cp target/release/leaks target/leaks-$peer; done
-    cargo build --release && cp target/release/leaks target/leaks-stepscope
-    ./peers.py --folder target --stepscope PROGRAM [LEAK...]
+    cargo build --release --features peers
+    ./peers.py --stepscope PROGRAM [LEAK...]
 
 Cost is the CPU time of the process to that of the same program with the system's allocator and without a recorder, run in turn:
 the median of the rounds' ratios. What is named is the line of the program that holds most at the end of the run.
@@ -69,12 +68,13 @@ def of_heaptrack(folder, _program):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--folder", default="target")
+    parser.add_argument("--folder", default="target/release")
     parser.add_argument("--stepscope", required=True)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("leaks", nargs="*", default=["cache-map", "graph-sum"])
     options = parser.parse_args()
-    programs = {name: os.path.abspath(f"{options.folder}/leaks-{name}") for name in ("plain", "stepscope", "dhat", "jemalloc")}
+    programs = {name: os.path.abspath(f"{options.folder}/leaks-{name}") for name in ("plain", "dhat", "jemalloc")}
+    programs["stepscope"] = os.path.abspath(f"{options.folder}/leaks")
     steps = "--steps 3000 --step-us 0 --bytes 16384".split()
     unrecorded = [*steps, "--unrecorded"]
     sampled = lambda period: {"STEPSCOPE_MEMORY_SAMPLE_BYTES": str(period)}

@@ -7,6 +7,7 @@
 //! `overhead-bench receiver PORT`.
 
 mod alternation;
+#[cfg(feature = "candle")]
 mod candle;
 mod clocks;
 mod count;
@@ -30,7 +31,11 @@ static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
 /// Trains for so many steps; each step of the loop goes through what measures them.
 type Train = fn(&mut Steps, usize) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-const FRAMEWORKS: [(&str, Train); 2] = [("burn", training::burn), ("candle", candle::train)];
+const FRAMEWORKS: &[(&str, Train)] = &[
+    ("burn", training::burn),
+    #[cfg(feature = "candle")]
+    ("candle", candle::train),
+];
 
 const USAGE: &str =
     "usage: overhead-bench time|work burn|candle none|figures|root|basic|detailed|comprehensive|live [STEPS]

@@ -42,15 +42,13 @@ impl<A> Alloc<A> {
     }
 }
 
-impl<A: GlobalAlloc> Alloc<A> {
-    /// The rest of `dealloc`, seldom, and with all that it takes, so that the other way keeps nothing for after it.
-    #[cold]
-    #[inline(never)]
-    unsafe fn dealloc_watched(&self, pointer: *mut u8, layout: Layout) {
-        block::freed(pointer.addr(), bytes(layout.size()));
-        // SAFETY: the caller's obligations are those of the inner allocator.
-        unsafe { self.inner.dealloc(pointer, layout) };
-    }
+/// The rest of `dealloc`, seldom, and with all that it takes, so that the other way keeps nothing for after it.
+#[cold]
+#[inline(never)]
+unsafe fn dealloc_watched<A: GlobalAlloc>(pointer: *mut u8, layout: Layout, inner: &A) {
+    block::freed(pointer.addr(), bytes(layout.size()));
+    // SAFETY: the caller's obligations are those of the inner allocator.
+    unsafe { inner.dealloc(pointer, layout) };
 }
 
 /// Sizes are at most `isize::MAX`, so nothing is lost.
@@ -80,7 +78,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         if block::count_free(pointer.addr(), bytes(layout.size())) {
             // SAFETY: as for `alloc`.
-            return unsafe { self.dealloc_watched(pointer, layout) };
+            return unsafe { dealloc_watched(pointer, layout, &self.inner) };
         }
         // SAFETY: as for `alloc`.
         unsafe { self.inner.dealloc(pointer, layout) };
