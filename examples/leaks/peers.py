@@ -10,9 +10,10 @@ the median of the rounds' ratios. What is named is the line of the program that 
 
 import argparse, collections, glob, json, math, os, re, resource, statistics, subprocess, sys, tempfile
 
-from run import Lines, first_finding
+from run import Lines, first_of_memory
 
 RATE = 512 << 10
+OWN = re.compile(r"\bsrc/(programs/\w+|retainer)\.rs:\d+")
 JEMALLOC = "prof:true,prof_final:true,lg_prof_sample:19"
 
 
@@ -34,8 +35,8 @@ def of_dhat(folder, _program):
         told = json.load(file)
     held = collections.Counter()
     for point in told["pps"]:
-        frames = (re.search(r"(src/[^ ]+?:\d+)", told["ftbl"][frame]) for frame in point["fs"])
-        held[next((frame[1] for frame in frames if frame), "?")] += point["eb"]
+        frames = (OWN.search(told["ftbl"][frame]) for frame in point["fs"])
+        held[next((frame[0] for frame in frames if frame), "?")] += point["eb"]
     return largest(held)
 
 
@@ -60,9 +61,9 @@ def of_heaptrack(folder, _program):
     call = ["heaptrack_print", "-l1", "-p0", "-a0", "-T0", "-m0", "-f", path]
     told = subprocess.run(call, capture_output=True, text=True, check=True).stdout
     held = collections.Counter()
-    for size, unit, stack in re.findall(r"^([\d.]+)([KMG]?)B? leaked over.*\n((?: .*\n|\S.*::.*\n)*)", told, re.M):
-        line = re.search(r"leaks/(src/\S+:\d+)", stack)
-        held[line[1] if line else "?"] += float(size) * 1e3 ** " KMG".index(unit or " ")
+    for part in re.split(r"^(?=\S+ leaked over )", told, flags=re.M)[1:]:
+        size, unit, line = re.match(r"([\d.]+)([KMG]?)", part).groups() + (OWN.search(part),)
+        held[line[0] if line else "?"] += float(size) * 1e3 ** " KMG".index(unit or " ")
     return largest(held)
 
 
@@ -82,7 +83,7 @@ def main():
     for leak in options.leaks:
         of = lambda name, arguments: [programs[name], leak, *arguments]
         heaptrack = ["heaptrack", "-o", "heaptrack.out", *of("plain", unrecorded)]
-        report = lambda folder, _: first_finding(options.stepscope, f"{folder}/profiles")[1]
+        report = lambda folder, _: first_of_memory(options.stepscope, f"{folder}/profiles")[1]
         runs = {
             "the system's allocator": (of("plain", unrecorded), {}, None),
             "stepscope counts": (of("stepscope", unrecorded), {}, None),

@@ -56,7 +56,13 @@ pub(super) const STAGES: &[Stage] = &[
     stage("features", "clippy of every choice of the layer's features", Length::Long, &[], features),
     stage("rustdoc", "documentation without warnings", Length::Long, &[], rustdoc),
     stage("root", "the layer's tests through the root subscriber", Length::Long, &[], root_subscriber),
-    stage("allocator", "its counts over 10⁹ operations, and 10⁸ under AddressSanitizer", Length::Long, &[], allocator),
+    stage(
+        "allocator",
+        "its counts over 10⁹ operations, and 10⁸ under AddressSanitizer",
+        Length::Long,
+        &[],
+        allocator,
+    ),
     stage("release", "the program, release build", Length::Build, &[], release),
     stage(
         "situations",
