@@ -12,19 +12,25 @@ use crate::ALLOC;
 pub const ROWS: [(usize, u32); 6] =
     [(0, 1), (1_000, 100), (10_000, 100), (10_000, 10_000), (65_536, 100), (65_536, 1 << 14)];
 
-/// Allocates at the end of a stack of its own for each number: of two calls, each bit says which.
+/// Allocates at the end of a stack of its own for each number: each bit says by which of two functions it goes on.
 #[inline(never)]
 fn at(number: u32, bits: u32) -> *mut u8 {
     if bits == 0 {
         // SAFETY: the size is not 0.
         return unsafe { ALLOC.alloc(Layout::new::<u64>()) };
     }
-    // Nothing follows either call in the same way, so that they stay two.
-    if number & 1 == 0 {
-        black_box((at(number >> 1, bits - 1), 1_u8)).0
-    } else {
-        black_box((at(number >> 1, bits - 1), 2_u16)).0
-    }
+    if number & 1 == 0 { even(number >> 1, bits - 1) } else { odd(number >> 1, bits - 1) }
+}
+
+/// Differs from [`odd`], so that the compiler keeps both.
+#[inline(never)]
+fn even(number: u32, bits: u32) -> *mut u8 {
+    black_box((at(number, bits), 1_u8)).0
+}
+
+#[inline(never)]
+fn odd(number: u32, bits: u32) -> *mut u8 {
+    black_box((at(number, bits), 2_u16)).0
 }
 
 /// Bytes that are resident.
@@ -53,7 +59,16 @@ pub fn row(samples: usize, stacks: u32) {
     assert!(live::start(1));
     let started = resident_bytes() - start;
     let table = started + grown(samples, stacks) - without;
-    let mut kept = 0;
-    live::samples(|_| kept += 1);
-    println!("{kept:>8} samples of {stacks:>6} stacks: {:6.2} MiB", table as f64 / f64::from(1 << 20));
+    let (mut kept, mut numbers) = (0, Vec::new());
+    live::samples(|sample| {
+        kept += 1;
+        numbers.extend(sample.stack.map(live::Stack::number));
+    });
+    numbers.sort_unstable();
+    numbers.dedup();
+    println!(
+        "{kept:>8} samples of {:>6} stacks: {:6.2} MiB",
+        numbers.len(),
+        table as f64 / f64::from(1 << 20)
+    );
 }
