@@ -15,7 +15,6 @@ pub const MAX_SAMPLES: u32 = 65_536;
 const BUCKET_BITS: u32 = 14;
 /// Buckets begin at cache lines.
 const LINE_BYTES: usize = 64;
-const _: () = assert!(size_of::<Bucket>() >= LINE_BYTES && size_of::<Bucket>().is_multiple_of(LINE_BYTES));
 /// Groups are parts of buckets, so that a count of 8 bits holds all samples of a group.
 const GROUP_BITS: u32 = 17;
 
@@ -52,13 +51,14 @@ pub(crate) fn prepare() -> bool {
         return true;
     }
     // With no more alignment than the system gives anyway: for more, the standard library writes the zeros itself.
-    let Ok(layout) = Layout::array::<Bucket>((1 << BUCKET_BITS) + 1) else { return false };
+    let bytes = (size_of::<Bucket>() << BUCKET_BITS) + LINE_BYTES;
+    let Ok(layout) = Layout::from_size_align(bytes, align_of::<Bucket>()) else { return false };
     // SAFETY: the layout's size is not 0. From the system: pages that nobody writes cost nothing.
     let memory = unsafe { System.alloc_zeroed(layout) };
     if memory.is_null() {
         return false;
     }
-    // SAFETY: a bucket more than is needed has more bytes than a cache line.
+    // SAFETY: there is a line more than the buckets need.
     let aligned = unsafe { memory.add(memory.addr().wrapping_neg() % LINE_BYTES) }.cast::<Bucket>();
     if BUCKETS.compare_exchange(ptr::null_mut(), aligned, AcqRel, Acquire).is_err() {
         // SAFETY: allocated above with this layout, and nobody else has seen it.
