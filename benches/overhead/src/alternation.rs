@@ -15,6 +15,9 @@ use crate::statistics::{mean, mean_and_bound};
 /// Steps that warm up, and count for nothing: whole rounds.
 const WARM_UP: usize = 13 * ROUND;
 
+/// One in so many bytes is remembered, by default.
+pub(crate) const LIVE_BYTES: u64 = 512 << 10;
+
 /// Steps of a run for callgrind that it does not count.
 pub(crate) const UNCOUNTED: usize = 5;
 
@@ -35,6 +38,8 @@ pub(crate) enum Mode {
     Root,
     /// By the layer on `Registry`.
     Layer(Level),
+    /// By the layer at `detailed`, without live memory too: only that comes and goes.
+    Live,
 }
 
 impl Mode {
@@ -43,6 +48,7 @@ impl Mode {
             "none" => Some(Self::None),
             "figures" => Some(Self::Figures),
             "root" => Some(Self::Root),
+            "live" => Some(Self::Live),
             _ => Level::parse(text).map(Self::Layer),
         }
     }
@@ -52,6 +58,7 @@ impl Mode {
             Self::None => "none",
             Self::Figures => "figures",
             Self::Root => "root",
+            Self::Live => "live",
             Self::Layer(level) => level.as_str(),
         }
     }
@@ -60,6 +67,7 @@ impl Mode {
         match self {
             Self::None | Self::Figures => Level::Off,
             Self::Root => Level::Basic,
+            Self::Live => Level::Detailed,
             Self::Layer(level) => level,
         }
     }
@@ -107,7 +115,7 @@ impl Alternation {
         let run = match mode {
             Mode::None | Mode::Figures => None,
             Mode::Root => Some(builder.install_root()),
-            Mode::Layer(_) => Some(builder.install()),
+            Mode::Layer(_) | Mode::Live => Some(builder.install()),
         };
         Ok(Self {
             mode,
@@ -134,13 +142,18 @@ impl Alternation {
             self.since_ns = self.recorder_ns();
         }
         let is_without = rounds::is_without(self.steps.len());
-        if self.steps.len().is_multiple_of(ALIKE)
+        if self.mode == Mode::Live {
+            if self.steps.len().is_multiple_of(ALIKE) {
+                stepscope_mem::live::start(if is_without { 0 } else { LIVE_BYTES });
+            }
+        } else if self.steps.len().is_multiple_of(ALIKE)
             && let Some(run) = &self.run
         {
             run.handle().set_level(if is_without { Level::Off } else { self.mode.level() });
         }
         // As if no subscriber had been installed, but for the spans' way to one that does nothing.
-        let _without = is_without.then(|| tracing::dispatcher::set_default(&Dispatch::none()));
+        let has_nobody = is_without && self.mode != Mode::Live;
+        let _without = has_nobody.then(|| tracing::dispatcher::set_default(&Dispatch::none()));
         let faults = thread_faults();
         let others_ns = self.others_ns();
         let (start, start_ns) = (Instant::now(), thread_cpu_ns());
@@ -200,7 +213,8 @@ impl Alternation {
         let [thread, thread_bound, thread_of_all] = percent(cpu);
         let steps = all.len() * ROUND;
         // The recorder's thread works for half of the steps; all that it did is known.
-        let background_ns = 2.0 * recorder_ns / steps.max(1) as f64;
+        let both = self.mode == Mode::Live;
+        let background_ns = if both { 0.0 } else { 2.0 * recorder_ns / steps.max(1) as f64 };
         let process = |more_ns: f64| 100.0 * (more_ns + background_ns) / others_ns;
         Comparison {
             steps,

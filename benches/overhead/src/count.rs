@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-use crate::alternation::{Mode, UNCOUNTED};
+use crate::alternation::{LIVE_BYTES, Mode, UNCOUNTED};
 
 /// Where instrumented code calls into a recorder; none of them calls another.
 const CALLS: [&str; 9] = [
@@ -24,6 +24,14 @@ const CALLS: [&str; 9] = [
 /// Those without which what is counted is not what profiling takes.
 const NEEDED: [&str; 2] = ["stepscope::section::end", "tracing::span::Span::new"];
 
+/// What the allocator calls where it chooses a block and where it frees one.
+const LIVE: [&str; 4] = [
+    "stepscope_mem::block::alarmed",
+    "stepscope_mem::block::freed",
+    "stepscope_mem::live::forget",
+    "stepscope_mem::live::moved",
+];
+
 /// Instructions of a step.
 struct Counted {
     all: f64,
@@ -33,13 +41,20 @@ struct Counted {
     unseen: Vec<&'static str>,
 }
 
-fn measure(framework: &str, mode: Mode, steps: usize) -> Result<Counted, Box<dyn Error + Send + Sync>> {
+fn measure(
+    framework: &str,
+    mode: Mode,
+    steps: usize,
+    calls: &[&'static str],
+    live_bytes: u64,
+) -> Result<Counted, Box<dyn Error + Send + Sync>> {
     let out = tempfile::tempdir()?;
     let run = Command::new("valgrind")
         .args(["--tool=callgrind", "--separate-threads=yes"])
         .arg("--toggle-collect=overhead_bench::alternation::counted")
         .arg(format!("--callgrind-out-file={}", out.path().join("counts").display()))
         .arg(std::env::current_exe()?)
+        .env("STEPSCOPE_MEMORY_SAMPLE_BYTES", live_bytes.to_string())
         .args(["work", framework, mode.name(), &(UNCOUNTED + steps).to_string()])
         .output()?;
     if !run.status.success() {
@@ -51,8 +66,8 @@ fn measure(framework: &str, mode: Mode, steps: usize) -> Result<Counted, Box<dyn
         let rows = table.lines().filter_map(row).filter(|(_, function)| *function == name);
         rows.map(|(instructions, _)| instructions).max().unwrap_or(0) as f64 / steps as f64
     };
-    let unseen = CALLS.into_iter().filter(|name| of(name) == 0.0).collect();
-    Ok(Counted { all: of("PROGRAM TOTALS"), own: CALLS.into_iter().map(of).sum(), unseen })
+    let unseen = calls.iter().copied().filter(|name| of(name) == 0.0).collect();
+    Ok(Counted { all: of("PROGRAM TOTALS"), own: calls.iter().copied().map(of).sum(), unseen })
 }
 
 /// What each function needs with everything that it calls, as callgrind's own program tells it.
@@ -78,7 +93,7 @@ fn row(line: &str) -> Option<(u64, &str)> {
 /// Says what a step needs in every mode.
 pub(crate) fn compare(framework: &str, steps: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     for mode in ["none", "root", "basic", "detailed", "comprehensive"].into_iter().filter_map(Mode::parse) {
-        let Counted { all, own, unseen } = measure(framework, mode, steps)?;
+        let Counted { all, own, unseen } = measure(framework, mode, steps, &CALLS, LIVE_BYTES)?;
         println!(
             "{framework:7} {:14} {:.2} million instructions a step, profiling {own:.0} of them ({:.4} %)",
             mode.name(),
@@ -93,6 +108,24 @@ pub(crate) fn compare(framework: &str, steps: usize) -> Result<(), Box<dyn Error
         if !unseen.is_empty() {
             println!("        not called, or part of a caller: {}", unseen.join(", "));
         }
+    }
+    Ok(())
+}
+
+/// Says what a step needs at `detailed` with live memory and without, in turn.
+pub(crate) fn compare_live(framework: &str, steps: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mode = Mode::Live;
+    for _ in 0..3 {
+        let without = measure(framework, mode, steps, &LIVE, 0)?;
+        let with = measure(framework, mode, steps, &LIVE, LIVE_BYTES)?;
+        println!(
+            "{framework:7} live memory: {:.3} and {:.3} million instructions a step ({:+.3} %), in the table {:.0} of them ({:.4} %)",
+            without.all / 1e6,
+            with.all / 1e6,
+            100.0 * (with.all / without.all - 1.0),
+            with.own - without.own,
+            100.0 * (with.own - without.own) / without.all
+        );
     }
     Ok(())
 }

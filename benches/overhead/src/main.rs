@@ -7,6 +7,7 @@
 //! `overhead-bench receiver PORT`.
 
 mod alternation;
+#[cfg(feature = "candle")]
 mod candle;
 mod clocks;
 mod count;
@@ -30,11 +31,15 @@ static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
 /// Trains for so many steps; each step of the loop goes through what measures them.
 type Train = fn(&mut Steps, usize) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-const FRAMEWORKS: [(&str, Train); 2] = [("burn", training::burn), ("candle", candle::train)];
+const FRAMEWORKS: &[(&str, Train)] = &[
+    ("burn", training::burn),
+    #[cfg(feature = "candle")]
+    ("candle", candle::train),
+];
 
 const USAGE: &str =
-    "usage: overhead-bench time|work burn|candle none|figures|root|basic|detailed|comprehensive [STEPS]
-       overhead-bench count burn|candle [STEPS]
+    "usage: overhead-bench time|work burn|candle none|figures|root|basic|detailed|comprehensive|live [STEPS]
+       overhead-bench count|count-live burn|candle [STEPS]
        overhead-bench trouble burn|candle none|absent|slow|refusing|half-open|head-only [ROUNDS]";
 
 /// Has glibc keep the memory that is freed. By its defaults it gives the end of the heap back and asks for it again, some
@@ -82,9 +87,11 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn std::error::Error + Send + Sy
     rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global()?;
     let [verb, framework, rest @ ..] = arguments else { return Err(USAGE.into()) };
     let train = FRAMEWORKS.iter().find(|(name, _)| name == framework).ok_or(USAGE)?.1;
-    if verb == "count" {
-        let steps = rest.first().map(|steps| steps.parse()).transpose()?;
-        return count::compare(framework, steps.unwrap_or(10));
+    let steps = || rest.first().map(|steps| steps.parse()).transpose();
+    match verb.as_str() {
+        "count" => return count::compare(framework, steps()?.unwrap_or(10)),
+        "count-live" => return count::compare_live(framework, steps()?.unwrap_or(10)),
+        _ => {}
     }
     let [mode, rest @ ..] = rest else { return Err(USAGE.into()) };
     let number = rest.first().map(|number| number.parse()).transpose()?;

@@ -42,6 +42,15 @@ impl<A> Alloc<A> {
     }
 }
 
+/// The rest of `dealloc`, seldom, and with all that it takes, so that the other way keeps nothing for after it.
+#[cold]
+#[inline(never)]
+unsafe fn dealloc_watched<A: GlobalAlloc>(pointer: *mut u8, layout: Layout, inner: &A) {
+    block::freed(pointer.addr(), bytes(layout.size()));
+    // SAFETY: the caller's obligations are those of the inner allocator.
+    unsafe { inner.dealloc(pointer, layout) };
+}
+
 /// Sizes are at most `isize::MAX`, so nothing is lost.
 #[inline]
 const fn bytes(size: usize) -> u64 {
@@ -55,27 +64,21 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's obligations are those of the inner allocator.
         let pointer = unsafe { self.inner.alloc(layout) };
-        if !pointer.is_null() && block::count_alloc(bytes(layout.size())) {
-            live::allocated(pointer.addr(), bytes(layout.size()));
-        }
-        pointer
+        if pointer.is_null() { pointer } else { block::allocated(pointer, bytes(layout.size())) }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as for `alloc`. Forwarded and not left to the default, which would write every page.
         let pointer = unsafe { self.inner.alloc_zeroed(layout) };
-        if !pointer.is_null() && block::count_alloc(bytes(layout.size())) {
-            live::allocated(pointer.addr(), bytes(layout.size()));
-        }
-        pointer
+        if pointer.is_null() { pointer } else { block::allocated(pointer, bytes(layout.size())) }
     }
 
     #[inline]
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        block::count_free(bytes(layout.size()));
-        if live::may_be_chosen(pointer.addr()) {
-            live::forget(pointer.addr());
+        if block::count_free(pointer.addr(), bytes(layout.size())) {
+            // SAFETY: as for `alloc`.
+            return unsafe { dealloc_watched(pointer, layout, &self.inner) };
         }
         // SAFETY: as for `alloc`.
         unsafe { self.inner.dealloc(pointer, layout) };
@@ -93,7 +96,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
             }
             return moved;
         }
-        block::count_free(old_size);
+        block::count_unwatched_free(old_size);
         block::skip(if chosen.is_some() { new_size } else { old_size.min(new_size) });
         let is_due = block::count_alloc(new_size);
         match chosen {

@@ -13,106 +13,14 @@
 //! which is in no total, peak or live figure of the program.
 #![expect(unsafe_code, reason = "thread blocks are leaked and reached through raw pointers")]
 
+use crate::hot::{Counts, Frees, Hot};
 use crate::live::{self, Trials};
 use crate::sys;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
-
-/// Four cumulative counts. Frees are stored with release, so that whoever reads them with acquire and then
-/// reads allocations sees the allocation of every block whose free it saw.
-#[derive(Debug)]
-pub(crate) struct Counts {
-    pub(crate) allocated_bytes: AtomicU64,
-    pub(crate) freed_bytes: AtomicU64,
-    pub(crate) allocs: AtomicU64,
-    pub(crate) frees: AtomicU64,
-}
-
-impl Counts {
-    const fn zero() -> Self {
-        Self {
-            allocated_bytes: AtomicU64::new(0),
-            freed_bytes: AtomicU64::new(0),
-            allocs: AtomicU64::new(0),
-            frees: AtomicU64::new(0),
-        }
-    }
-}
-
-/// What an allocation or a free of a thread touches.
-#[derive(Debug)]
-pub(crate) struct Hot {
-    pub(crate) counts: Counts,
-    /// Highest value of [`Hot::net_bytes`] since the owner last lowered it.
-    pub(crate) peak_bytes: AtomicI64,
-    /// With so many bytes allocated the next look at what is [chosen](crate::live) is due.
-    pub(crate) look_at_bytes: AtomicU64,
-    /// While less is allocated, no look is due and no peak is new: the only thing that most allocations look at.
-    pub(crate) alarm_bytes: AtomicU64,
-}
-
-impl Hot {
-    pub(crate) const fn new() -> Self {
-        Self {
-            counts: Counts::zero(),
-            peak_bytes: AtomicI64::new(0),
-            look_at_bytes: AtomicU64::new(live::NEVER),
-            alarm_bytes: AtomicU64::new(0),
-        }
-    }
-
-    /// Bytes allocated minus bytes freed; negative where a thread freed what others allocated. For the owner.
-    #[inline]
-    pub(crate) fn net_bytes(&self) -> i64 {
-        let allocated = self.counts.allocated_bytes.load(Relaxed);
-        allocated.wrapping_sub(self.counts.freed_bytes.load(Relaxed)).cast_signed()
-    }
-
-    /// Returns whether a look is due.
-    #[inline]
-    fn alloc(&self, size: u64) -> bool {
-        // Each word is read once: the compiler keeps every read of an atomic.
-        let allocated = self.counts.allocated_bytes.load(Relaxed).wrapping_add(size);
-        self.counts.allocated_bytes.store(allocated, Relaxed);
-        add(&self.counts.allocs, 1, Relaxed);
-        allocated >= self.alarm_bytes.load(Relaxed) && self.is_look_due(allocated)
-    }
-
-    /// With so many bytes allocated: notes a new peak, and returns whether a look is due.
-    #[inline]
-    fn is_look_due(&self, allocated: u64) -> bool {
-        let net = allocated.wrapping_sub(self.counts.freed_bytes.load(Relaxed)).cast_signed();
-        if net > self.peak_bytes.load(Relaxed) {
-            self.peak_bytes.store(net, Relaxed);
-        }
-        self.set_alarm();
-        allocated >= self.look_at_bytes.load(Relaxed)
-    }
-
-    /// For the owner, whenever a look comes nearer. What is freed from now on lets the next peak come later, so this is never too late.
-    #[inline]
-    pub(crate) fn set_alarm(&self) {
-        let freed = self.counts.freed_bytes.load(Relaxed);
-        // No less than what is allocated, since the peak is no less than that minus what is freed.
-        let next_peak = freed.wrapping_add(self.peak_bytes.load(Relaxed).cast_unsigned()).wrapping_add(1);
-        self.alarm_bytes.store(next_peak.min(self.look_at_bytes.load(Relaxed)), Relaxed);
-    }
-
-    /// For the owner: the peak is what is live now.
-    pub(crate) fn lower_peak(&self) {
-        self.peak_bytes.store(self.net_bytes(), Relaxed);
-        self.alarm_bytes.store(0, Relaxed);
-    }
-
-    #[inline]
-    fn free(&self, size: u64) {
-        add(&self.counts.freed_bytes, size, Release);
-        add(&self.counts.frees, 1, Release);
-    }
-}
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, fence};
 
 /// One thread's counters. Whole pairs of cache lines, so that prefetching neighbours does not make them shared.
 #[derive(Debug)]
@@ -176,6 +84,12 @@ impl Block {
         thread
     }
 
+    /// For any thread: frees of the owner look at what is chosen, for ever.
+    fn watch(&self) {
+        self.program.set_frees(Frees::Watch);
+        self.aside.set_frees(Frees::Watch);
+    }
+
     /// Starts a new owner's account.
     fn open(&self) {
         let counts = &self.program.counts;
@@ -195,34 +109,43 @@ impl Block {
     }
 }
 
-/// Adds to a counter that only the calling thread writes.
-#[inline]
-fn add(counter: &AtomicU64, value: u64, order: std::sync::atomic::Ordering) {
-    counter.store(counter.load(Relaxed).wrapping_add(value), order);
-}
-
 /// The youngest block; the list grows here and never shrinks.
 static HEAD: AtomicPtr<Block> = AtomicPtr::new(ptr::null_mut());
 
 /// For threads without a block: written by many, so with read-modify-write operations. Its peak is unused.
 static SHARED: Block = Block::new();
 
+/// Where a thread without a block believes to count. Each of its allocations is an alarm and each of its frees is asked for more, so
+/// that what stands here is never read, and those with a block have no question to answer.
+static NOBODY: Hot = Hot::with(Frees::AreNobodys);
+
+/// Whether anything was ever to be chosen.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// From now on, frees look whether their block is a chosen one. To be called before any is.
+pub(crate) fn watch() {
+    WATCHED.store(true, SeqCst);
+    // Either the new blocks of `take` are among these, or `take` sees the store.
+    fence(SeqCst);
+    blocks().for_each(Block::watch);
+}
+
 thread_local! {
-    /// The part of the thread's block where it counts now, null before its first allocation and after its exit began. Constant
-    /// and without destructor: a plain thread-local word that is there from the thread's first to its last instruction.
-    static CURRENT: Cell<*const Hot> = const { Cell::new(ptr::null()) };
-    /// The thread's block, null as above.
+    /// The part of the thread's block where it counts now, [`NOBODY`] before its first allocation and after its exit began.
+    /// Constant and without destructor: a plain thread-local word that is there from the thread's first to its last instruction.
+    static CURRENT: Cell<*const Hot> = const { Cell::new(&raw const NOBODY) };
+    /// The thread's block, null before its first allocation and after its exit began.
     static OWNED: Cell<*const Block> = const { Cell::new(ptr::null()) };
     /// Whether the thread gave its block back.
     static EXITED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Where the calling thread counts, if it has a block.
+/// Where the calling thread counts.
 #[inline]
-fn present() -> Option<&'static Hot> {
-    let hot = CURRENT.try_with(Cell::get).unwrap_or(ptr::null());
-    // SAFETY: null, or a part of a block, and blocks are never freed.
-    unsafe { hot.as_ref() }
+fn present() -> &'static Hot {
+    let hot = CURRENT.try_with(Cell::get).unwrap_or(&raw const NOBODY);
+    // SAFETY: a part of a block, and blocks are never freed, or the static.
+    unsafe { &*hot }
 }
 
 /// The calling thread's block, if it has one.
@@ -256,49 +179,86 @@ pub(crate) fn is_aside(block: &'static Block) -> bool {
     CURRENT.try_with(|current| ptr::eq(current.get(), &raw const block.aside)).unwrap_or(true)
 }
 
-/// Counts an allocation of the calling thread; returns whether [`live::allocated`] is to be told.
+/// Counts a block that the calling thread was given, and returns it.
 #[inline]
-pub(crate) fn count_alloc(size: u64) -> bool {
-    match present() {
-        Some(hot) => hot.alloc(size),
-        None => count_alloc_without_block(size),
-    }
-}
-
-/// Counts a deallocation by the calling thread.
-#[inline]
-pub(crate) fn count_free(size: u64) {
-    match present() {
-        Some(hot) => hot.free(size),
-        None => count_free_without_block(size),
-    }
-}
-
-/// Of the allocation that the calling thread is about to count, so many bytes are no new ones.
-#[inline]
-pub(crate) fn skip(bytes: u64) {
-    if let (Some(hot), Some(block)) = (present(), owned()) {
-        block.trials.skip(hot, bytes);
-    }
+pub(crate) fn allocated(pointer: *mut u8, size: u64) -> *mut u8 {
+    // What happens seldom ends with what this ends with: the callers keep nothing for after it.
+    if present().alloc(size) { alarmed(pointer, size) } else { pointer }
 }
 
 #[cold]
-fn count_alloc_without_block(size: u64) -> bool {
+#[inline(never)]
+fn alarmed(pointer: *mut u8, size: u64) -> *mut u8 {
+    if alarm(size) {
+        live::allocated(pointer.addr(), size);
+    }
+    pointer
+}
+
+/// Counts an allocation of the calling thread; returns whether [`live::allocated`] is to be told.
+#[inline]
+pub(crate) fn count_alloc(size: u64) -> bool {
+    present().alloc(size) && alarm(size)
+}
+
+/// An allocation was counted, and that was not all; returns as above.
+#[cold]
+fn alarm(size: u64) -> bool {
+    let hot = present();
+    if !ptr::eq(hot, &raw const NOBODY) {
+        return hot.is_look_due();
+    }
     if let Some(block) = take() {
-        return block.program.alloc(size);
+        return block.program.alloc(size) && block.program.is_look_due();
     }
     SHARED.program.counts.allocated_bytes.fetch_add(size, Relaxed);
     SHARED.program.counts.allocs.fetch_add(1, Relaxed);
     false
 }
 
+/// Counts a deallocation by the calling thread; returns whether that is not all, and [`freed`] is to be told.
+#[inline]
+pub(crate) fn count_free(address: usize, size: u64) -> bool {
+    let frees = present().free(size);
+    frees != Frees::Count as u8 && (frees != Frees::Watch as u8 || live::may_be_chosen(address))
+}
+
+/// Counts the deallocation of a block that is none of the chosen ones.
+#[inline]
+pub(crate) fn count_unwatched_free(size: u64) {
+    let hot = present();
+    if ptr::eq(hot, &raw const NOBODY) {
+        free_without_block(size);
+    } else {
+        hot.free(size);
+    }
+}
+
+/// A block is about to be freed, as [`count_free`] has counted or could not count.
+pub(crate) fn freed(address: usize, size: u64) {
+    if ptr::eq(present(), &raw const NOBODY) {
+        free_without_block(size);
+    }
+    if live::may_be_chosen(address) {
+        live::forget(address);
+    }
+}
+
 #[cold]
-fn count_free_without_block(size: u64) {
+fn free_without_block(size: u64) {
     if let Some(block) = take() {
         block.program.free(size);
     } else {
         SHARED.program.counts.freed_bytes.fetch_add(size, Release);
         SHARED.program.counts.frees.fetch_add(1, Release);
+    }
+}
+
+/// Of the allocation that the calling thread is about to count, so many bytes are no new ones.
+#[inline]
+pub(crate) fn skip(bytes: u64) {
+    if let Some(block) = owned() {
+        block.trials.skip(present(), bytes);
     }
 }
 
@@ -310,6 +270,11 @@ fn take() -> Option<&'static Block> {
     }
     let block = blocks().find(|block| claim(block)).or_else(grow)?;
     block.open();
+    // See `watch`.
+    fence(SeqCst);
+    if WATCHED.load(Relaxed) {
+        block.watch();
+    }
     OWNED.try_with(|owned| owned.set(block)).ok()?;
     CURRENT.try_with(|current| current.set(&raw const block.program)).ok()?;
     // Where the exit cannot be watched, the block stays with the thread that has gone.
@@ -344,7 +309,7 @@ fn grow() -> Option<&'static Block> {
 /// Takes the block back from a thread that exits. Runs on that thread, which counts in `SHARED` from here on.
 extern "C" fn release(block: *mut std::ffi::c_void) {
     let _gone = EXITED.try_with(|exited| exited.set(true));
-    let _gone = CURRENT.try_with(|current| current.set(ptr::null()));
+    let _gone = CURRENT.try_with(|current| current.set(&raw const NOBODY));
     let _gone = OWNED.try_with(|owned| owned.set(ptr::null()));
     // SAFETY: `take` passed a block, and blocks are never freed.
     if let Some(block) = unsafe { block.cast::<Block>().as_ref() } {

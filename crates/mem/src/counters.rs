@@ -3,6 +3,7 @@
 //! allocator.
 
 use crate::block;
+use crate::hot::Counts;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -76,7 +77,7 @@ pub fn process_counters_aside() -> Option<Counters> {
     total(|block| &block.aside.counts)
 }
 
-fn total(of: impl Fn(&'static block::Block) -> &'static block::Counts) -> Option<Counters> {
+fn total(of: impl Fn(&'static block::Block) -> &'static Counts) -> Option<Counters> {
     if !is_installed() {
         return None;
     }

@@ -18,6 +18,7 @@
 mod alloc;
 mod block;
 mod counters;
+mod hot;
 pub mod live;
 pub mod source;
 mod sys;

@@ -178,9 +178,19 @@ fn stopped_nothing_is_chosen() {
     drop(block);
 }
 
+/// Pages of the table that nobody writes are not there.
+fn an_empty_table_takes_no_memory() {
+    let resident = stepscope_mem::rss_bytes();
+    assert!(live::start(65_536));
+    if let (Some(before), Some(after)) = (resident, stepscope_mem::rss_bytes()) {
+        // It has 11 MiB of addresses.
+        assert!(after < before + (2 << 20), "{before} {after}");
+    }
+}
+
 fn main() {
     live::set_context(context);
-    assert!(live::start(65_536));
+    an_empty_table_takes_no_memory();
     large_blocks_are_exact();
     small_blocks_are_estimated_and_freed_anywhere();
     a_grown_block_is_as_likely_as_one_of_its_last_size();

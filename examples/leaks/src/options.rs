@@ -15,7 +15,7 @@ pub struct Options {
     pub bytes: usize,
     /// Steps of an epoch; 0 for one epoch.
     pub steps_of_epoch: u64,
-    /// A step takes so long and what it does: what is published at the end of an epoch is gathered by another thread.
+    /// What the work of a step takes that keeps nothing: what is published at the end of an epoch is gathered by another thread.
     pub step_us: u64,
     pub out: PathBuf,
     pub is_unrecorded: bool,

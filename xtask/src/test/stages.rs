@@ -56,6 +56,13 @@ pub(super) const STAGES: &[Stage] = &[
     stage("features", "clippy of every choice of the layer's features", Length::Long, &[], features),
     stage("rustdoc", "documentation without warnings", Length::Long, &[], rustdoc),
     stage("root", "the layer's tests through the root subscriber", Length::Long, &[], root_subscriber),
+    stage(
+        "allocator",
+        "its counts over 10⁹ operations, and 10⁸ under AddressSanitizer",
+        Length::Long,
+        &[],
+        allocator,
+    ),
     stage("release", "the program, release build", Length::Build, &[], release),
     stage(
         "situations",
@@ -139,6 +146,21 @@ fn models() -> Outcome {
         run_command(tests)?;
     }
     Ok(())
+}
+
+/// A sanitizer needs a flag that stable compilers have only where they are told so; their runtime libraries are there.
+fn allocator() -> Outcome {
+    let stress = ["test", "-p", "stepscope-mem", "--test", "stress"];
+    run_command(cargo(&[&stress[..], &["--", "1000000000"]].concat()))?;
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        eprintln!("SKIPPED: AddressSanitizer is asked for on x86-64 Linux alone");
+        return Ok(());
+    }
+    let arguments = ["--target", "x86_64-unknown-linux-gnu", "--", "100000000"];
+    let mut sanitized = cargo(&[&stress[..], &arguments].concat());
+    sanitized.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
+    sanitized.env("CARGO_TARGET_DIR", target_directory()?.join("sanitized"));
+    run_command(sanitized)
 }
 
 fn release() -> Outcome {

@@ -14,7 +14,7 @@ const TOUCHES: &[(&str, &[&str])] = &[
     ("crates/stepscope/tests/", &["root"]),
     ("crates/stepscope/Cargo.toml", &["features"]),
     ("crates/macros/", &["frameworks"]),
-    ("crates/mem/", &["frameworks"]),
+    ("crates/mem/", &["frameworks", "allocator"]),
     ("crates/otlp/", &["stack", "fuzz"]),
     ("crates/server/", &["stack", "fuzz", "situations"]),
     ("crates/model/", &["fuzz", "perfetto"]),

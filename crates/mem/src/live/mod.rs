@@ -96,6 +96,7 @@ pub fn start(period_bytes: u64) -> bool {
     if !table::prepare() || !stacks::prepare() {
         return false;
     }
+    block::watch();
     trials::set_period(period_bytes);
     true
 }

@@ -13,18 +13,16 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 pub const MAX_SAMPLES: u32 = 65_536;
 
 const BUCKET_BITS: u32 = 14;
+/// Buckets begin at cache lines.
+const LINE_BYTES: usize = 64;
 /// Groups are parts of buckets, so that a count of 8 bits holds all samples of a group.
 const GROUP_BITS: u32 = 17;
 
 /// Chosen blocks by groups of addresses.
 static GROUPS: [AtomicU8; 1 << GROUP_BITS] = [const { AtomicU8::new(0) }; 1 << GROUP_BITS];
 static BUCKETS: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
-/// Samples that are in the table. Every free reads it, so nothing else is on its cache lines.
-static FILLED: Alone = Alone(AtomicU32::new(0));
-
-#[derive(Debug)]
-#[repr(align(128))]
-struct Alone(AtomicU32);
+/// Samples that are in the table.
+static FILLED: AtomicU32 = AtomicU32::new(0);
 
 /// Multiplication spreads the bits of addresses that are alike (Knuth, 6.4) over the upper ones.
 #[inline(always)]
@@ -43,8 +41,8 @@ const fn bucket_of(hash: u64) -> usize {
 
 #[inline(always)]
 pub(crate) fn may_contain(address: usize) -> bool {
-    // The first look is for programs in which nothing is chosen. The index is in range by the shift in `group_of`.
-    FILLED.0.load(Relaxed) != 0 && GROUPS[group_of(hash(address))].load(Relaxed) != 0
+    // The index is in range by the shift in `group_of`.
+    GROUPS[group_of(hash(address))].load(Relaxed) != 0
 }
 
 /// Maps the table, if it is not there yet.
@@ -52,19 +50,19 @@ pub(crate) fn prepare() -> bool {
     if !BUCKETS.load(Acquire).is_null() {
         return true;
     }
-    let Some(layout) =
-        Layout::array::<Bucket>(1 << BUCKET_BITS).ok().and_then(|layout| layout.align_to(64).ok())
-    else {
-        return false;
-    };
+    // With no more alignment than the system gives anyway: for more, the standard library writes the zeros itself.
+    let bytes = (size_of::<Bucket>() << BUCKET_BITS) + LINE_BYTES;
+    let Ok(layout) = Layout::from_size_align(bytes, align_of::<Bucket>()) else { return false };
     // SAFETY: the layout's size is not 0. From the system: pages that nobody writes cost nothing.
-    let memory = unsafe { System.alloc_zeroed(layout) }.cast::<Bucket>();
+    let memory = unsafe { System.alloc_zeroed(layout) };
     if memory.is_null() {
         return false;
     }
-    if BUCKETS.compare_exchange(ptr::null_mut(), memory, AcqRel, Acquire).is_err() {
+    // SAFETY: there is a line more than the buckets need.
+    let aligned = unsafe { memory.add(memory.addr().wrapping_neg() % LINE_BYTES) }.cast::<Bucket>();
+    if BUCKETS.compare_exchange(ptr::null_mut(), aligned, AcqRel, Acquire).is_err() {
         // SAFETY: allocated above with this layout, and nobody else has seen it.
-        unsafe { System.dealloc(memory.cast(), layout) };
+        unsafe { System.dealloc(memory, layout) };
     }
     true
 }
@@ -82,11 +80,11 @@ fn bucket(hash: u64) -> Option<&'static Bucket> {
 pub(crate) fn insert(address: usize, chosen: &Chosen) -> bool {
     let hash = hash(address);
     let Some(bucket) = bucket(hash) else { return false };
-    if FILLED.0.fetch_add(1, Relaxed) < MAX_SAMPLES && bucket.insert(address, chosen) {
+    if FILLED.fetch_add(1, Relaxed) < MAX_SAMPLES && bucket.insert(address, chosen) {
         GROUPS[group_of(hash)].fetch_add(1, Relaxed);
         return true;
     }
-    FILLED.0.fetch_sub(1, Relaxed);
+    FILLED.fetch_sub(1, Relaxed);
     false
 }
 
@@ -95,7 +93,7 @@ pub(crate) fn remove(address: usize) -> Option<Chosen> {
     let hash = hash(address);
     let chosen = bucket(hash)?.remove(address)?;
     GROUPS[group_of(hash)].fetch_sub(1, Relaxed);
-    FILLED.0.fetch_sub(1, Relaxed);
+    FILLED.fetch_sub(1, Relaxed);
     Some(chosen)
 }
 

@@ -2,10 +2,11 @@
 //! probability 1 - exp(-size / period) whatever came before it, and every block of a whole period. Of a block that grows only the
 //! growth is new: it is chosen as if it had always had its last size.
 
-use crate::block::{self, Hot};
+use crate::block;
+use crate::hot::Hot;
 use crate::live::bucket::Chosen;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Where a thread looks that chooses nothing. Half of what there is, so that a growing block cannot carry it over the end.
 pub(crate) const NEVER: u64 = u64::MAX / 2;
@@ -13,12 +14,13 @@ pub(crate) const NEVER: u64 = u64::MAX / 2;
 /// One in so many bytes is chosen; 0 for none.
 static PERIOD_BYTES: AtomicU64 = AtomicU64::new(0);
 
+/// Who reads one that is not 0, and hands a block to another thread, hands over that [frees are watched](block::watch).
 pub(crate) fn period_bytes() -> u64 {
-    PERIOD_BYTES.load(Relaxed)
+    PERIOD_BYTES.load(Acquire)
 }
 
 pub(crate) fn set_period(period_bytes: u64) {
-    PERIOD_BYTES.store(period_bytes, Relaxed);
+    PERIOD_BYTES.store(period_bytes, Release);
     for block in block::blocks() {
         block.program.look_at_bytes.store(if period_bytes == 0 { NEVER } else { 0 }, Relaxed);
         block.program.alarm_bytes.store(0, Relaxed);
