@@ -330,7 +330,7 @@ fn damage_is_told_and_the_rest_is_read() {
     let (traces, outcome) = read(odd.as_bytes());
     let (corrupt, negative) = (IssueKind::Corrupt, (IssueKind::NegativeDuration, 1));
     // Of those that are no events, the bytes are told; of those that belong nowhere, only that they do.
-    let expected = [(IssueKind::Truncated, 2), (corrupt, 2), (corrupt, 5), negative];
+    let expected = [(IssueKind::Truncated, 2), (corrupt, 2), (corrupt, 5), negative, (IssueKind::BadTime, 1)];
     assert_eq!(kinds(&outcome), expected);
     assert_eq!(traces.len(), 3);
     for cut in 0..PHASES.len() {

@@ -137,7 +137,7 @@ fn the_steps_of_one_process_hold_nothing_of_another() {
     let (traces, _) = read(&events);
     let (reader, kernel) = (named(&traces, "read")[0], named(&traces, "gemm")[0]);
     assert_eq!((step_of(reader.0), reader.0.resource.pid), (None, Some(200)));
-    assert_eq!((step_of(kernel.0), kernel.0.resource.pid), (Some(0), None));
+    assert_eq!((step_of(kernel.0), kernel.0.resource.pid), (Some(0), Some(100)));
     // All the same it is one run.
     assert_eq!(reader.0.resource.service_name, kernel.0.resource.service_name);
 }

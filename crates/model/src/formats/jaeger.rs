@@ -67,14 +67,19 @@ fn judge(begin: &[u8], depth: u32) -> Option<bool> {
             }
             (b"data", Some(b'n')) => has_data = true,
             (b"data" | b"trace" | b"_source", Some(b'{')) => found = is_trace(here),
-            (b"hits", Some(b'{')) if depth < MAX_HITS => found = judge(here, depth + 1) == Some(true),
+            (b"hits", Some(b'{')) if depth < MAX_HITS => {
+                has_data = true;
+                found = judge(here, depth + 1) == Some(true);
+            }
             (b"hits", Some(b'[')) if depth < MAX_HITS => {
+                has_data = true;
                 found = first(here, |hit| judge(hit, depth + 1) == Some(true));
             }
             (b"traces", Some(b'[')) => {
                 is_empty = is_empty_there(here);
                 found = first(here, is_trace);
             }
+            (b"took", _) => is_answer = true,
             (b"total" | b"limit" | b"offset" | b"errors", _) => is_answer = true,
             (b"traceEvents", Some(b'[')) => is_other = true,
             _ => {}

@@ -79,7 +79,8 @@ pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usiz
 /// at `offset` of the input, up to the byte `read`. Whether it is damaged rather than cut off.
 pub(crate) fn line(text: &[u8], read: usize, offset: u64, reading: &mut Reading<'_>) -> bool {
     let Scanned::Damage(damage) = Strict::default().walk(text) else { return false };
-    let at = damage.min(read);
+    // Where nothing was read, nothing is known of how far that went.
+    let at = if read == 0 { damage } else { damage.min(read) };
     let (before, rest) = text.split_at_checked(at).unwrap_or((text, b""));
     let around = around(before);
     let mut input = Input::new(rest, Vec::new());

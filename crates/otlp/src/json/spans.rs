@@ -48,13 +48,14 @@ impl<'a> Parser<'a, '_> {
         }
         let damage = self.pos;
         self.pos = start;
-        if self.skip().is_err() || !matches!(self.peek(), b',' | b']') {
+        let end = self.skip().map(|()| self.pos);
+        let Some(end) = end.ok().filter(|_| matches!(self.peek(), b',' | b']')) else {
             self.pos = damage;
             return Err(error);
-        }
+        };
         self.stats = stats;
-        self.whole_bytes = self.pos;
-        let bytes = self.pos - start;
+        self.whole_bytes = end;
+        let bytes = end - start;
         match error.kind() {
             DecodeErrorKind::Id => self.stats.bad_ids.note(&error, bytes),
             _ => self.stats.bad_values.note(&error, bytes),

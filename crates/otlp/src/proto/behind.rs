@@ -77,8 +77,9 @@ fn field(bytes: &[u8], at: usize) -> Option<(u8, Range<usize>)> {
     matches!(tag, HEAD | ITEM | SCHEMA_URL).then_some((tag, begin..begin.checked_add(len)?))
 }
 
-/// Walks a level up to the damage at `at`.
-fn walk(bytes: &[u8], content: &Range<usize>, at: usize, item: u8) -> (Level, Place) {
+/// Walks a level up to the damage at `at`: the request, a resource in it, or a scope in that.
+fn walk(bytes: &[u8], content: &Range<usize>, at: usize, depth: usize) -> (Level, Place) {
+    let item = if depth == 0 { HEAD } else { ITEM };
     let mut level = Level { end: content.end, ..Level::default() };
     let (mut pos, mut is_known) = (content.start, false);
     while pos < at {
@@ -89,6 +90,9 @@ fn walk(bytes: &[u8], content: &Range<usize>, at: usize, item: u8) -> (Level, Pl
                     return (level, Place::Item(content.start..end));
                 }
                 pos = content.end;
+            }
+            Some((HEAD, content)) if content.end <= at && !is_sound(bytes, &content, depth) => {
+                return (Level::default(), Place::Between(at));
             }
             Some((_, content)) if content.end <= at => {
                 level.head.extend_from_slice(bytes.get(pos..content.end).unwrap_or_default());
@@ -103,6 +107,11 @@ fn walk(bytes: &[u8], content: &Range<usize>, at: usize, item: u8) -> (Level, Pl
         level.end = 0;
     }
     (level, Place::Between(pos.min(at)))
+}
+
+/// Whether a head is whole: of a resource at depth 1, else of a scope.
+fn is_sound(bytes: &[u8], content: &Range<usize>, depth: usize) -> bool {
+    bytes.get(content.clone()).is_some_and(|head| is_head(Reader::new(head), depth == 1))
 }
 
 /// Where the search begins, and what is open there.
@@ -120,8 +129,9 @@ fn start(bytes: &[u8], at: usize) -> Start {
     let (resource, scope) = (Level::default(), Level::default());
     let mut start = Start { resource, scope, begin: at, pos: at, lost_bytes: 0 };
     let mut content = 0..bytes.len();
-    for (depth, item) in [HEAD, ITEM, ITEM].into_iter().enumerate() {
-        let (level, place) = walk(bytes, &content, at, item);
+    for depth in 0..3 {
+        let (level, place) = walk(bytes, &content, at, depth);
+        let is_known = level.end > 0;
         if let Place::Head(end) = place {
             start.pos = level.end.max(at);
             start.lost_bytes = end.saturating_sub(at) as u64;
@@ -137,8 +147,10 @@ fn start(bytes: &[u8], at: usize) -> Start {
             Place::Head(at) | Place::Between(at) => *at,
         };
         start.pos = start.begin;
-        let Place::Item(inner) = place else { break };
-        content = inner;
+        match place {
+            Place::Item(inner) if is_known => content = inner,
+            _ => break,
+        }
     }
     start
 }
@@ -215,8 +227,7 @@ impl Search<'_> {
         let first = match field(self.bytes, content.start)? {
             (HEAD, head) if head.end <= content.end => {
                 self.effort = self.effort.saturating_add(head.len());
-                let inner = Reader::new(self.bytes.get(head.clone())?);
-                is_head(inner, tag == HEAD).then_some(head.end)?
+                is_sound(self.bytes, &head, if tag == HEAD { 1 } else { 2 }).then_some(head.end)?
             }
             (ITEM, _) => content.start,
             _ => return None,

@@ -87,6 +87,12 @@ fn values() {
     assert_eq!(read_value(r#"{"intValue":-42}"#), Some(Value::IntValue(-42)));
     assert_eq!(read_value(r#"{"intValue":"-9223372036854775808"}"#), Some(Value::IntValue(i64::MIN)));
     assert_eq!(read_value(r#"{"intValue":4e2}"#), Some(Value::IntValue(400)));
+    // One that does not fit stays as its digits.
+    let digits = "9223372036854775808";
+    for written in [format!("\"{digits}\""), digits.to_owned()] {
+        let read = read_value(&format!(r#"{{"intValue":{written}}}"#));
+        assert_eq!(read, Some(Value::StringValue(digits.into())));
+    }
     assert_eq!(read_value(r#"{"boolValue":true}"#), Some(Value::BoolValue(true)));
     assert_eq!(read_value(r#"{"boolValue":"false"}"#), Some(Value::BoolValue(false)));
     assert_eq!(read_value(r#"{"doubleValue":1}"#), Some(Value::DoubleValue(1.0)));
@@ -206,12 +212,6 @@ fn wrong_values_are_told_with_their_place() {
         (r#""name":"a" "kind":1"#, Malformed, "a comma or the end of the object is expected", 11),
         (r#""name":"a","#, Malformed, "a key is expected", 11),
         (r#""name" "a""#, Malformed, "a colon is expected", 7),
-        (
-            r#""attributes":[{"key":"k","value":{"intValue":"9223372036854775808"}}]"#,
-            Type,
-            "a number does not fit 64 bits with sign",
-            45,
-        ),
         (r#""attributes":[{"key":"k","value":{"boolValue":1}}]"#, Malformed, "a boolean is expected", 46),
         (r#""attributes":[{"key":"k","value":{"bytesValue":"?"}}]"#, Type, "bytes are not base64", 47),
         (r#""attributes":[{"key":"k","value":{"doubleValue":"inf"}}]"#, Type, "a number is expected", 48),
@@ -233,7 +233,6 @@ fn a_span_with_a_bad_value_costs_only_itself() {
         (r#""spanId":"0102030405060708","kind":1,"spanId":"0102030405060709""#.to_owned(), 1, 0),
         (r#""startTimeUnixNano":"-5""#.to_owned(), 0, 1),
         (format!(r#""endTimeUnixNano":{big}"#), 0, 1),
-        (format!(r#""attributes":[{{"key":"{{]","value":{{"intValue":"{big}"}}}}]"#), 0, 1),
         (r#""links":[{"traceId":"?"}]"#.to_owned(), 1, 0),
     ] {
         for place in [0, 60, 120] {
