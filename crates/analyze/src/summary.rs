@@ -11,8 +11,8 @@ pub use crate::exemplars::summary::{
     Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane,
 };
 pub use crate::live_memory::summary::{
-    LiveAge, LiveBirths, LiveFrame, LiveLine, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection,
-    SourceLine, SymbolState,
+    LiveAge, LiveAt, LiveBetween, LiveBirths, LiveChange, LiveFrame, LiveLine, LiveMemory, LiveModule,
+    LiveMoment, LiveRow, LiveSection, SourceLine, SymbolState,
 };
 pub use crate::loaders::summary::{
     AfterWarmup, BatchSummary, BetweenStepsRow, InputFigures, LoaderRow, LoaderStall, SlowestProcess,

@@ -104,7 +104,7 @@ pub const SETTINGS: &[Setting] = &[
         Takes::Number,
         "65_536",
     ),
-    setting("memory_send", "STEPSCOPE_MEMORY_SEND", None, Takes::Switch, "true"),
+    setting("memory_send", "STEPSCOPE_MEMORY_SEND", None, Takes::Switch, "false"),
     setting("overflow", "STEPSCOPE_OVERFLOW", Some("overflow"), Takes::Text, "\"steps\""),
     setting(
         "aggregate_interval",

@@ -19,6 +19,15 @@ pub enum LivePoint {
         /// Its frames as written: `module+0xoffset`, innermost first, with one space between.
         frames: String,
     },
+    /// Where a section begins that rows name.
+    Section {
+        /// Its call path.
+        path: String,
+        /// The source file.
+        file: String,
+        /// The line.
+        line: u32,
+    },
     /// A file that frames name.
     Module(Module),
 }

@@ -60,6 +60,13 @@ fn rows_stacks_and_modules_are_read_as_they_are_written() {
     ];
     let module = Module { name: "trainer".into(), build_id: "ab01".into(), path: "/bin/trainer".into() };
     assert_eq!(points("stepscope.memory.module", &labels, &json!("1")), [LivePoint::Module(module)]);
+    let labels = [
+        ("stepscope.path", text("step/fit")),
+        ("code.file.path", text("src/fit.rs")),
+        ("code.line.number", number(7)),
+    ];
+    let section = LivePoint::Section { path: "step/fit".into(), file: "src/fit.rs".into(), line: 7 };
+    assert_eq!(points("stepscope.memory.section", &labels, &json!("1")), [section]);
     let labels = [("stepscope.memory.dropped", text("truncated"))];
     assert_eq!(
         points("stepscope.memory.sampling.dropped", &labels, &json!("3")),

@@ -76,6 +76,7 @@ pub use worker::control::Flushed;
 #[doc(hidden)]
 pub mod __settings {
     pub use crate::config::check::{Look, Looked, look, look_around};
+    pub use crate::config::memory_request::{MEMORY_REQUEST, MemoryAnswer};
     pub use stepscope_core::setting::report_format;
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::cell::{Unit, bytes, code, count, float, keyed};
 use super::names::printable;
 use super::plot::Plot;
-use super::{Block, Cell, Document, Shown, cells, palette};
-use crate::live_memory::short_function;
+use super::{Block, Cell, Document, Shown, cells, live_between, palette};
+use crate::live_memory::{UNKNOWN, short_function};
 use crate::report::Report;
 use crate::report::units::{bytes as bytes_words, count as count_words, things};
 use crate::summary::{LiveAge, LiveBirths, LiveLine, LiveMemory, LiveModule, LiveMoment, SymbolState};
@@ -29,11 +29,19 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
         plot(report, doc);
     }
     doc.heading(Shown::ALL, "Live memory by line");
+    if memory.lines.is_empty() {
+        let (step, period) = (at_step(memory), bytes_words(memory.period_bytes));
+        return doc.say(
+            Shown::ALL,
+            format!("No block that was chosen is live{step}: one in {period} is. A longer run tells."),
+        );
+    }
     doc.say(Shown::ALL, about(memory));
     let most = if doc.is(Shown::BRIEF) { BRIEF } else { ROWS };
     table(memory, most, doc);
     doc.more(Shown::ALL, memory.lines.len(), most, ("line", "lines"));
     notes(memory, most, doc);
+    live_between::fill(memory, doc);
     graph(memory, doc);
 }
 
@@ -47,6 +55,10 @@ pub(crate) fn plotted(report: &Report) -> Option<&LiveMemory> {
 pub(crate) fn moments(memory: &LiveMemory) -> Vec<&LiveMoment> {
     let mut moments: Vec<&LiveMoment> =
         memory.moments.iter().rev().filter(|moment| moment.step.is_some()).collect();
+    // At the end of a run programs give back what they held: that is no course.
+    if moments.first().is_some_and(|last| last.time_ns > memory.time_ns && last.bytes < memory.bytes / 2) {
+        moments.remove(0);
+    }
     moments.dedup_by_key(|moment| moment.step);
     moments.reverse();
     moments
@@ -126,9 +138,13 @@ pub(crate) fn calls(report: &Report) -> Option<Value> {
     Some(json!({ "names": names, "stacks": stacks }))
 }
 
+fn at_step(memory: &LiveMemory) -> String {
+    memory.step.map_or_else(String::new, |step| format!(" at step {}", count_words(step)))
+}
+
 /// What the table is of.
 fn about(memory: &LiveMemory) -> Cell {
-    let step = memory.step.map_or_else(String::new, |step| format!(" at step {}", count_words(step)));
+    let step = at_step(memory);
     let of = match (memory.processes, memory.rank) {
         (0 | 1, _) | (_, None) => String::new(),
         (_, Some(rank)) => format!(" on rank {rank}, which holds most"),
@@ -145,13 +161,10 @@ fn about(memory: &LiveMemory) -> Cell {
 
 fn table(memory: &LiveMemory, most: usize, doc: &mut Document) {
     const ALL: Shown = Shown::ALL;
-    let function = |line: &LiveLine| line.function.as_deref().map(short_function);
     doc.table(ALL, "Live memory by line", memory.lines.iter().take(most).enumerate())
         .at(|(at, _)| format!("memory/sampled/lines/{at}"))
-        .column(ALL, "Allocated at", "", |(_, line)| code(&line.place))
-        .column(ALL, "Function", "", |(_, line)| {
-            function(line).map_or(Cell::Empty, |function| code(&function))
-        })
+        .column(ALL, "Allocated at", "", |(_, line)| place(&line.place, line.section_place.as_deref()))
+        .column(ALL, "Function", "", |(_, line)| function(line.function.as_deref(), line.caller.as_deref()))
         .column(ALL, "Section", "", |(_, line)| section(line))
         .column(ALL, ">Live", "bytes", |(_, line)| bytes(line.bytes))
         .column(Shown::TABLES, ">Blocks", "blocks", |(_, line)| count(line.blocks))
@@ -161,6 +174,23 @@ fn table(memory: &LiveMemory, most: usize, doc: &mut Document) {
         })
         .column(ALL, "Allocated", "", |(_, line)| Cell::Plain(births(line)))
         .end();
+}
+
+/// The function, and of a helper who calls it.
+pub(super) fn function(function: Option<&str>, caller: Option<&str>) -> Cell {
+    let Some(function) = function.map(short_function) else { return Cell::Empty };
+    match caller {
+        Some(caller) => cells![code(&function), " by ", code(caller)],
+        None => code(&function),
+    }
+}
+
+/// The line; where that is not known, where the section begins.
+pub(super) fn place(place: &str, section_place: Option<&str>) -> Cell {
+    match section_place {
+        Some(begins) if place == UNKNOWN => cells!["below ", code(begins)],
+        _ => code(place),
+    }
 }
 
 fn section(line: &LiveLine) -> Cell {
@@ -191,6 +221,13 @@ fn notes(memory: &LiveMemory, most: usize, doc: &mut Document) {
     let without = memory.modules.iter().filter(|module| named.contains(&module.name.as_str()));
     for text in without.filter_map(without_lines).take(MODULES) {
         doc.say(Shown::ALL, text);
+    }
+    if memory.has_no_frame_pointers() {
+        return doc.say(
+            Shown::ALL,
+            "The program has no frame pointers: sections and where they begin stand in for lines. Build with \
+             `RUSTFLAGS=\"-C force-frame-pointers=yes\"`, and `debug = \"line-tables-only\"` in the profile.",
+        );
     }
     // What starts a program has no frame pointers: that alone does no harm.
     let is_short = |line: &LiveLine| {

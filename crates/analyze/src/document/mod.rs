@@ -17,6 +17,7 @@ mod evidence;
 pub(crate) mod examples;
 mod findings;
 pub(crate) mod host;
+mod live_between;
 pub(crate) mod live_memory;
 mod loaders;
 pub(crate) mod memory;

@@ -11,6 +11,10 @@ const EXPECTED: f64 = 4.0;
 const SHARES: (f64, f64) = (0.15, 0.4);
 /// What is younger than this part of the time is of the last steps.
 const RECENT: f64 = 0.25;
+/// The oldest stretch of what comes all along has this part of the others' rate at least, unless it lacks no more than so many
+/// standard errors: of a cache with bounds it is cut off somewhere inside.
+const OLDEST: f64 = 0.35;
+const ERRORS: f64 = 2.5;
 /// Above so many times the median a mean is that of something else beside.
 const UNEVEN: f64 = 2.0;
 
@@ -83,7 +87,7 @@ impl Births {
         }
         let (youngest, oldest) = (held().next(), held().next_back());
         match (youngest, oldest) {
-            _ if held().count() == self.stretches.len() => LiveBirths::Throughout,
+            _ if held().count() == self.stretches.len() && self.goes_back() => LiveBirths::Throughout,
             (Some(youngest), _) if youngest.from_steps >= RECENT * self.window => LiveBirths::Early,
             (_, Some(oldest)) if oldest.from_steps + oldest.steps <= (1.0 - RECENT) * self.window => {
                 LiveBirths::Recent
@@ -92,23 +96,38 @@ impl Births {
         }
     }
 
+    /// Whether as much is left of the oldest stretch as of the others.
+    fn goes_back(&self) -> bool {
+        let Some((oldest, others)) = self.stretches.split_last() else { return false };
+        let usual = median(others, others.iter().map(|stretch| stretch.steps).sum());
+        let samples = |bytes: f64| bytes / self.bytes_per_sample;
+        let expected = samples(usual * oldest.steps);
+        oldest.rate() >= OLDEST * usual || expected - samples(oldest.bytes) <= ERRORS * expected.sqrt()
+    }
+
     /// Bytes that stay of each step, where they come all along.
     pub(super) fn bytes_per_step(&self) -> Option<f64> {
         if self.kind() != LiveBirths::Throughout {
             return None;
         }
-        let mut rates: Vec<(f64, f64)> =
-            self.stretches.iter().map(|stretch| (stretch.rate(), stretch.steps)).collect();
-        rates.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut steps = 0.0;
-        let median = rates.iter().find(|(_, own)| {
-            steps += own;
-            steps >= self.window / 2.0
-        });
+        let median = median(&self.stretches, self.window);
         let mean = self.stretches.iter().map(|stretch| stretch.bytes).sum::<f64>() / self.window.max(1.0);
         // Beside what stays, the same line can hold what is in use, or what was there from the beginning.
-        Some(median.map_or(mean, |&(median, _)| if mean > UNEVEN * median { median } else { mean }))
+        Some(if mean > UNEVEN * median { median } else { mean })
     }
+}
+
+/// The rate that half of so many steps do not reach.
+fn median(stretches: &[Stretch], steps: f64) -> f64 {
+    let mut rates: Vec<(f64, f64)> =
+        stretches.iter().map(|stretch| (stretch.rate(), stretch.steps)).collect();
+    rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut until = 0.0;
+    let median = rates.iter().find(|(_, own)| {
+        until += own;
+        until >= steps / 2.0
+    });
+    median.or(rates.last()).map_or(0.0, |&(rate, _)| rate)
 }
 
 /// For how many bytes one sample stands: the period for small blocks, themselves for large ones.
@@ -182,6 +201,8 @@ mod tests {
         assert_eq!(kind(ages((0..2).map(|age| (age, 4_000)))), LiveBirths::Recent);
         // A buffer of the last 100 steps.
         assert_eq!(kind(ages((0..100).map(|age| (age, 80)))), LiveBirths::Recent);
+        // And one that ends within the oldest stretch.
+        assert_eq!(kind(ages((0..600).map(|age| (age, 80)))), LiveBirths::Unknown);
         // Too few samples.
         assert_eq!(kind(ages((0..1_000).step_by(10).map(|age| (age, 1)))), LiveBirths::Unknown);
     }

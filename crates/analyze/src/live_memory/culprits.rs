@@ -12,8 +12,10 @@ use crate::summary::{LiveLine, LiveMemory};
 
 /// Part of the growth that a line has to hold.
 const LEAST_SHARE: f64 = 0.1;
-/// Growth in the second half of the time that is more than chance.
+/// Growth in the second half of the time that is worth telling, and by how many standard errors of the samples it is more than
+/// chance.
 const LEAST_GROWTH: f64 = 1.05;
+const ERRORS: f64 = 2.0;
 /// Part of the time after which a first moment comes too late.
 const LATEST: f64 = 0.75;
 /// How much sizes of blocks may differ that stand for each other.
@@ -27,10 +29,14 @@ const MOST: usize = 8;
 pub struct Culprit {
     /// Its section; null outside of sections.
     pub section: Option<String>,
+    /// `file:line` where the section begins; null where the line is known, or this is not.
+    pub section_place: Option<String>,
     /// `file:line` where that is known, else `module+0xoffset`.
     pub place: String,
     /// The function.
     pub function: Option<String>,
+    /// Who calls it, where other sections allocate at the same line, too.
+    pub caller: Option<String>,
     /// Bytes that stay of each step.
     pub bytes_per_step: f64,
     /// The part of the growth that this is, 1 at most.
@@ -75,42 +81,36 @@ pub(crate) fn culprits(memory: Option<&LiveMemory>, from_step: u64, growth_per_s
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
     let told = found.into_iter().take(MOST).map(|(line, bytes_per_step, share)| Culprit {
         section: line.section.clone(),
+        section_place: line.section_place.clone().filter(|_| line.file.is_none()),
         place: line.place.clone(),
         function: line.function.as_deref().map(short_function),
         bytes_per_step: rounded(bytes_per_step, 3),
         share: rounded(share, 6),
-        stack: stack(memory, line),
+        caller: line.caller.clone(),
+        stack: lines::calls(memory, line).join(" < "),
     });
     told.collect()
 }
 
 impl Culprit {
-    /// Where it is, in words: ``in `train/forward`, allocated at src/cache.rs:88 (CacheMap::insert)``; the section alone where no
-    /// stack is known.
+    /// Where it is, in words: ``in `train/forward`, allocated at src/cache.rs:88 (CacheMap::insert)``; where no line is known, the
+    /// section with its own.
     pub(crate) fn words(&self) -> String {
         let section = self.section.as_deref().map_or_else(
             || "outside of sections".to_owned(),
-            |section| format!("in `{}`", names::path(section)),
+            |section| {
+                let begins =
+                    self.section_place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
+                format!("in `{}`{begins}", names::path(section))
+            },
         );
         if self.place == lines::UNKNOWN {
             return section;
         }
         let function = self.function.as_deref().map_or_else(String::new, |function| format!(" ({function})"));
-        format!("{section}, allocated at {}{function}", self.place)
+        let caller = self.caller.as_ref().map_or_else(String::new, |caller| format!(", called by {caller}"));
+        format!("{section}, allocated at {}{function}{caller}", self.place)
     }
-}
-
-/// The stack of a line with most bytes, in words.
-fn stack(memory: &LiveMemory, line: &LiveLine) -> String {
-    let bytes = |stack: usize| {
-        let own = memory.rows.iter().filter(|row| row.stack == Some(stack) && row.section == line.section);
-        own.fold(0u64, |sum, row| sum.saturating_add(row.bytes))
-    };
-    // Of equals the first.
-    let most = line.stacks.iter().rev().copied().max_by_key(|&stack| bytes(stack));
-    let mut calls = most.map(|stack| memory.calls(stack)).unwrap_or_default();
-    calls.reverse();
-    calls.join(" < ")
 }
 
 /// What of the growth of a line takes the place of what other lines lose, bytes a step: a buffer that is filled in one place
@@ -144,10 +144,9 @@ impl Course {
     fn of(memory: &LiveMemory, line: &LiveLine, from_step: u64) -> Option<Self> {
         let last_step = memory.step?;
         let bytes_at = |at: usize| {
-            let own = line
-                .stacks
-                .iter()
-                .filter_map(|&stack| memory.courses.get(&(line.section.clone(), stack))?.get(at).copied());
+            let own = line.stacks.iter().filter_map(|&stack| {
+                Some(memory.courses.get(&(line.section.clone(), stack))?.get(at)?.stayed_bytes)
+            });
             own.fold(0, u64::saturating_add)
         };
         let moments = memory.moments.iter().enumerate();
@@ -165,9 +164,18 @@ impl Course {
         let before = half.or_else(|| (first_step <= until(LATEST)).then_some(first))?;
         Some(Self {
             bytes_per_step: (end as f64 - first as f64) / steps as f64,
-            grows: end as f64 > before as f64 * LEAST_GROWTH,
+            grows: end as f64 > before as f64 * LEAST_GROWTH
+                && end as f64 - before as f64 > ERRORS * error(memory, line, end.saturating_add(before)),
         })
     }
+}
+
+/// The standard error of so many bytes of a line's blocks, by sample; none of blocks that are all there.
+fn error(memory: &LiveMemory, line: &LiveLine, bytes: u64) -> f64 {
+    let (size, period) = (line.bytes as f64 / line.blocks.max(1) as f64, memory.period_bytes as f64);
+    // What a sample stands for beside itself.
+    let others = if size < period { size / -(-size / period).exp_m1() - size } else { 0.0 };
+    (bytes as f64 * others).sqrt()
 }
 
 /// Steps since that one as the process counts them, of all modes.

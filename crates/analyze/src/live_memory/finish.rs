@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
+use super::summary::Held;
 use super::{LiveSamples, Moment, lines};
 use crate::context::Context;
 use crate::metrics::stretches::StepTimes;
@@ -107,24 +108,48 @@ fn at_last(samples: &LiveSamples, clock: &Clock) -> Option<LiveMemory> {
         };
         let stack = key.stack.and_then(|number| names.stack(samples, number, &mut memory));
         let section = section(samples, key.path);
+        place_section(samples, key.path, section.as_ref(), &mut memory);
         if let Some((stack, number)) = stack.zip(key.stack) {
             courses.insert((key.path, number), (section.clone(), stack));
         }
         memory.rows.push(LiveRow { section, stack, age_steps, bytes: row.bytes, blocks: row.blocks });
+    }
+    // Those of other moments alone, for what changed in between.
+    for key in samples.moments.values().flat_map(|moment| moment.rows.keys()) {
+        if let Some(number) = key.stack
+            && !courses.contains_key(&(key.path, number))
+            && let Some(stack) = names.stack(samples, number, &mut memory)
+        {
+            let section = section(samples, key.path);
+            place_section(samples, key.path, section.as_ref(), &mut memory);
+            courses.insert((key.path, number), (section, stack));
+        }
     }
     memory.rows.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.section.cmp(&b.section)));
     for (at, moment) in samples.moments.values().enumerate() {
         for (key, row) in &moment.rows {
             let course = key.stack.and_then(|number| courses.get(&(key.path, number)));
             let Some(course) = course else { continue };
-            let course =
-                memory.courses.entry(course.clone()).or_insert_with(|| vec![0; samples.moments.len()]);
-            if let Some(sum) = course.get_mut(at) {
-                *sum = sum.saturating_add(row.bytes);
+            let course = memory
+                .courses
+                .entry(course.clone())
+                .or_insert_with(|| vec![Held::default(); samples.moments.len()]);
+            if let Some(held) = course.get_mut(at) {
+                held.bytes = held.bytes.saturating_add(row.bytes);
+                if key.age_steps.is_some_and(|age| age > 0) {
+                    held.stayed_bytes = held.stayed_bytes.saturating_add(row.bytes);
+                }
             }
         }
     }
     Some(memory)
+}
+
+/// Notes where a section begins.
+fn place_section(samples: &LiveSamples, path: u64, section: Option<&String>, memory: &mut LiveMemory) {
+    if let Some((section, place)) = section.zip(samples.sections.get(&path)) {
+        memory.sections.insert(section.clone(), place.0.to_string());
+    }
 }
 
 /// The section of a path's hash; none outside of sections.

@@ -38,6 +38,20 @@ impl LiveMemory {
     }
 }
 
+impl LiveLine {
+    /// File and line; without them the address; without that file and line of where the section begins.
+    #[must_use]
+    pub fn told_place(&self) -> (&str, Option<u32>) {
+        let begins = self.section_place.as_deref().filter(|_| self.place == UNKNOWN);
+        let begins = begins.and_then(|place| place.rsplit_once(':'));
+        match (&self.file, begins) {
+            (Some(file), _) => (file, self.line),
+            (None, Some((file, line))) => (file, line.parse().ok()),
+            (None, None) => (&self.place, None),
+        }
+    }
+}
+
 /// Steps from which on what is live is old.
 const OLD_STEPS: u64 = 2;
 
@@ -80,6 +94,7 @@ pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
             let births = Births::of(&line.ages, memory.period_bytes, memory.steps, memory.steady_steps);
             LiveLine {
                 section: section.map(str::to_owned),
+                section_place: section.and_then(|section| memory.sections.get(section).cloned()),
                 place,
                 births: births.kind(),
                 bytes_per_step: births.bytes_per_step(),
@@ -87,6 +102,7 @@ pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
             }
         })
         .collect();
+    name_callers(memory, &mut lines);
     lines.sort_by(|a, b| {
         let key = |line: &LiveLine| (Reverse(line.old_bytes), Reverse(line.bytes));
         key(a).cmp(&key(b)).then_with(|| (&a.section, &a.place).cmp(&(&b.section, &b.place)))
@@ -94,15 +110,44 @@ pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
     lines
 }
 
+/// Names the callers of lines at which several sections allocate: helpers that tell nothing by themselves.
+fn name_callers(memory: &LiveMemory, lines: &mut [LiveLine]) {
+    let mut sections: BTreeMap<&str, u32> = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.file.is_some()) {
+        *sections.entry(&line.place).or_default() += 1;
+    }
+    let callers: Vec<Option<String>> = lines
+        .iter()
+        .map(|line| {
+            let is_helper = sections.get(line.place.as_str()).is_some_and(|&count| count > 1);
+            if is_helper { calls(memory, line).into_iter().nth(1) } else { None }
+        })
+        .collect();
+    lines.iter_mut().zip(callers).for_each(|(line, caller)| line.caller = caller);
+}
+
+/// The calls of the stack of a line with most bytes, in words, innermost first.
+pub(super) fn calls(memory: &LiveMemory, line: &LiveLine) -> Vec<String> {
+    let bytes = |stack: usize| {
+        let own = memory.rows.iter().filter(|row| row.stack == Some(stack) && row.section == line.section);
+        own.fold(0u64, |sum, row| sum.saturating_add(row.bytes))
+    };
+    // Of equals the first.
+    let most = line.stacks.iter().rev().copied().max_by_key(|&stack| bytes(stack));
+    let mut calls = most.map(|stack| memory.calls(stack)).unwrap_or_default();
+    calls.reverse();
+    calls
+}
+
 /// The place of what has no stack.
-pub(super) const UNKNOWN: &str = "unknown";
+pub(crate) const UNKNOWN: &str = "unknown";
 
 fn unknown() -> (String, SourceLine) {
     (UNKNOWN.into(), SourceLine::default())
 }
 
 /// The line of a stack: the innermost one of the program's own, else of a library, else the innermost address.
-fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
+pub(super) fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
     let places = memory.stacks.get(stack).map(Vec::as_slice).unwrap_or_default();
     let all: Vec<&LiveFrame> = places.iter().filter_map(|&at| memory.frames.get(at)).collect();
     let inside = inside(memory, places);
@@ -114,7 +159,8 @@ fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
     let first = |wanted: Origin| lines().find(|(frame, line)| origin(line, module(frame)) == wanted);
     match first(Origin::Own).or_else(|| first(Origin::Library)) {
         Some((frame, line)) => (written(memory, frame, line), line.clone()),
-        None => all.get(inside).map_or_else(unknown, |frame| {
+        // Code in no file is that of nobody.
+        None => all.get(inside).filter(|frame| frame.module.is_some()).map_or_else(unknown, |frame| {
             let line = frame.lines.last().cloned().unwrap_or_default();
             (address(memory, frame), SourceLine { file: None, line: None, ..line })
         }),
@@ -144,6 +190,12 @@ pub(super) fn call(memory: &LiveMemory, frame: &LiveFrame, line: &SourceLine) ->
 }
 
 impl LiveMemory {
+    /// Whether the program was built without frame pointers, so that no line can be known.
+    #[must_use]
+    pub fn has_no_frame_pointers(&self) -> bool {
+        self.stacks_truncated > 0 && self.stacks.iter().all(Vec::is_empty)
+    }
+
     /// The calls of a stack in words, outermost first, down to the first that only allocates for its caller.
     pub(crate) fn calls(&self, stack: usize) -> Vec<String> {
         let frames: Vec<&LiveFrame> =

@@ -1,6 +1,7 @@
 //! Live memory by sample: what was live, in which section and by which stack it was allocated, and how many steps ago. Whether
 //! memory leaks is the business of `memory`; who holds what leaks is asked here ([`culprits`]).
 
+mod between;
 mod births;
 pub(crate) mod culprits;
 pub(crate) mod finish;
@@ -22,6 +23,7 @@ use crate::accumulate::{Merge, accumulate, keep_smallest};
 pub use culprits::Culprit;
 pub(crate) use culprits::culprits;
 pub use lines::Resolved;
+pub(crate) use lines::UNKNOWN;
 pub(crate) use symbols::short_function;
 
 /// Moments that are kept of a process, evenly over the time; the last one always.
@@ -39,6 +41,8 @@ pub(crate) struct LiveSamples {
     pub(crate) moments: BTreeMap<u64, Moment>,
     /// Texts by their hashes.
     pub(crate) paths: BTreeMap<u64, Text>,
+    /// Where sections begin, `file:line`, by the hashes of their paths.
+    pub(crate) sections: BTreeMap<u64, Text>,
     /// Frames by the numbers of stacks.
     pub(crate) stacks: BTreeMap<u64, Text>,
     /// By name: build id and place.
@@ -133,6 +137,12 @@ impl LiveSamples {
                 keep_smallest(&mut self.stacks, NAMES);
                 return;
             }
+            LivePoint::Section { path, file, line } => {
+                let place = Text(format!("{file}:{line}").into());
+                self.sections.entry(hash_parts(&[path.as_bytes()])).or_default().absorb(&place);
+                keep_smallest(&mut self.sections, NAMES);
+                return;
+            }
             LivePoint::Module(module) => {
                 let file =
                     File { path: module.path.as_str().into(), build_id: module.build_id.as_str().into() };
@@ -195,6 +205,8 @@ impl Merge for LiveSamples {
         self.thin_out(other.shift);
         self.paths.absorb(&other.paths);
         keep_smallest(&mut self.paths, NAMES);
+        self.sections.absorb(&other.sections);
+        keep_smallest(&mut self.sections, NAMES);
         self.stacks.absorb(&other.stacks);
         keep_smallest(&mut self.stacks, NAMES);
         self.modules.absorb(&other.modules);

@@ -44,11 +44,16 @@ pub struct LiveMemory {
     pub frames: Vec<LiveFrame>,
     /// Files that frames name by place.
     pub modules: Vec<LiveModule>,
+    /// Where sections begin in the source, `file:line`.
+    #[serde(skip)]
+    pub(crate) sections: BTreeMap<String, String>,
     /// What was live over the time.
     pub moments: Vec<LiveMoment>,
-    /// By section and place of a stack, live bytes at each of `moments`: for what grows where it lies.
+    /// By section and place of a stack, what was live at each of `moments`.
     #[serde(skip)]
-    pub(crate) courses: BTreeMap<(Option<String>, usize), Vec<u64>>,
+    pub(crate) courses: BTreeMap<(Option<String>, usize), Vec<Held>>,
+    /// What changed between two steps, if that was asked for.
+    pub between: Option<LiveBetween>,
     /// Chosen blocks that found no room: figures are too small by as much.
     pub samples_dropped: u64,
     /// Samples whose stack found no room.
@@ -57,12 +62,22 @@ pub struct LiveMemory {
     pub stacks_truncated: u64,
 }
 
+/// What blocks of one section and stack held at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Held {
+    pub(crate) bytes: u64,
+    /// Of that, what was not allocated in the step of the moment: what is in use then says nothing of what stays.
+    pub(crate) stayed_bytes: u64,
+}
+
 /// Blocks of a section that were allocated at one line.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LiveLine {
     /// The section; null outside of sections.
     pub section: Option<String>,
+    /// `file:line` where the section begins; null where that is not known.
+    pub section_place: Option<String>,
     /// `file:line` where that is known, else `module+0xoffset`.
     pub place: String,
     /// The source file.
@@ -71,6 +86,8 @@ pub struct LiveLine {
     pub line: Option<u32>,
     /// The function.
     pub function: Option<String>,
+    /// Who calls it, with its line, where other sections allocate at the same line, too.
+    pub caller: Option<String>,
     /// Live bytes.
     pub bytes: u64,
     /// Live blocks.
@@ -205,6 +222,58 @@ pub struct LiveMoment {
     pub sections: Vec<LiveSection>,
     /// Of that, by all others.
     pub other_bytes: u64,
+}
+
+/// What changed between two moments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LiveBetween {
+    /// The first moment.
+    pub from: LiveAt,
+    /// The other one.
+    pub to: LiveAt,
+    /// Live bytes that came, less those that went.
+    pub change_bytes: i64,
+    /// By section and line, those that grew most first; without those that did not change.
+    pub lines: Vec<LiveChange>,
+    /// Of `change_bytes`, what is of no line: too small to be told, or without a stack.
+    pub other_change_bytes: i64,
+}
+
+/// The moment nearest to a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LiveAt {
+    /// The step that was asked for.
+    pub asked_step: u64,
+    /// The step that had begun last at the moment.
+    pub step: u64,
+    /// When it was.
+    pub time_ns: u64,
+    /// Live bytes.
+    pub bytes: u64,
+}
+
+/// How a line changed between two moments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LiveChange {
+    /// The section; null outside of sections.
+    pub section: Option<String>,
+    /// `file:line` where the section begins; null where that is not known.
+    pub section_place: Option<String>,
+    /// `file:line` where that is known, else `module+0xoffset`.
+    pub place: String,
+    /// The function.
+    pub function: Option<String>,
+    /// Who calls it, with its line, where other sections allocate at the same line, too.
+    pub caller: Option<String>,
+    /// Live bytes at the first moment.
+    pub from_bytes: u64,
+    /// Live bytes at the other one.
+    pub to_bytes: u64,
+    /// The difference.
+    pub change_bytes: i64,
 }
 
 /// What a section held at a moment.

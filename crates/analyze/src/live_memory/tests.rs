@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stepscope_core::SectionKind;
 use stepscope_model::{Figure, LivePoint, LiveRow, MetricPoint, Module, Resource, Span, Trace};
 
+use super::summary::Held;
 use super::{Culprit, LiveSamples, Resolved, culprits, pprof};
 use crate::accumulate::Merge;
 use crate::summary::{LiveBirths, LiveMemory, SourceLine, SymbolState};
@@ -36,6 +37,7 @@ const LEAK: u64 = 1;
 const CACHE: u64 = 2;
 const GROWING: u64 = 3;
 const IN_USE: u64 = 4;
+const ONCE: u64 = 5;
 
 /// What is live after so many steps: bytes by section, stack and age.
 fn live(begun: u64) -> Vec<(&'static str, u64, u64, u64)> {
@@ -58,6 +60,9 @@ fn live(begun: u64) -> Vec<(&'static str, u64, u64, u64)> {
     // A vector that doubles its room where it lies.
     add("step/report", GROWING, begun - 1, (begun.next_power_of_two() << 10) * 32);
     add("step/forward", IN_USE, 0, 20 * MIB);
+    if begun == 100 {
+        add("step/start", ONCE, 0, MIB);
+    }
     rows
 }
 
@@ -72,7 +77,7 @@ fn points(begun: u64) -> Vec<MetricPoint> {
     let rest = LiveRow { path: String::new(), stack: None, age_steps: None, amount: 1_000 };
     points.push(LivePoint::Bytes(rest));
     points.push(LivePoint::PeriodBytes(64 << 10));
-    for stack in [LEAK, CACHE, GROWING, IN_USE] {
+    for stack in [LEAK, CACHE, GROWING, IN_USE, ONCE] {
         let frames = format!("trainer+0x10 trainer+{:#x} trainer+0x9000", stack * 0x100);
         points.push(LivePoint::Stack { id: stack, frames });
     }
@@ -161,10 +166,76 @@ fn what_is_renewed_in_one_place_and_was_filled_in_another_does_not_grow() {
     assert_eq!((cache.place.as_str(), cache.bytes / cache.blocks), ("src/cache.rs:120", sizes));
     for (course, bytes) in memory.courses.iter_mut().filter(|((section, _), _)| *section == cache.section) {
         assert_eq!(course.1, cache.stacks[0]);
-        *bytes = (1..=4).map(|hundred| 25 * MIB + (4 - hundred) * 100 * (64 << 10)).collect();
+        let held = |hundred: u64| 25 * MIB + (4 - hundred) * 100 * (64 << 10);
+        *bytes = (1..=4).map(held).map(|bytes| Held { bytes, stayed_bytes: bytes }).collect();
     }
     let found = culprits(Some(&memory), 20, 128.0 * 1_024.0);
     assert_eq!(found.iter().map(|one| one.place.as_str()).collect::<Vec<_>>(), ["src/history.rs:34"]);
+}
+
+#[test]
+fn what_grew_between_two_steps_is_that_of_the_nearest_moments() {
+    let mut memory = resolved();
+    memory.compare(90, 310).unwrap();
+    let between = memory.between.clone().unwrap();
+    assert_eq!((between.from.step, between.to.step, between.other_change_bytes), (99, 299, 0));
+    let told: Vec<_> = between.lines.iter().map(|line| (line.place.as_str(), line.change_bytes)).collect();
+    let mib = MIB as i64;
+    assert_eq!(
+        told,
+        [("src/cache.rs:88", 25 * mib / 2), ("src/history.rs:34", 12 * mib), ("src/main.rs:20", -mib)]
+    );
+    assert!(memory.compare(95, 110).unwrap_err().ends_with("those of steps 99, 199, 299, 399"));
+}
+
+#[test]
+fn of_a_helper_of_several_sections_its_caller_is_told() {
+    let mut memory = memory(&[STEPS]);
+    memory.resolve(|_, offsets| {
+        let (helper, caller) = ("trainer::tensor", "trainer::embed");
+        let at = |&offset: &u64| match offset {
+            0x10 => (Some("__rustc::__rust_alloc"), "src/main.rs", 3),
+            0x100 | 0x400 => (Some(helper), "src/train.rs", 13),
+            0x200 | 0x300 => (Some("trainer::other"), "src/other.rs", offset as u32),
+            _ => (Some(caller), "src/train.rs", 49),
+        };
+        let line = |(function, file, line): (Option<&str>, &str, u32)| {
+            vec![SourceLine { function: function.map(Into::into), file: Some(file.into()), line: Some(line) }]
+        };
+        Resolved { state: SymbolState::Lines, lines: offsets.iter().map(at).map(line).collect() }
+    });
+    let callers = |place: &str| -> Vec<_> {
+        let own = memory.lines.iter().filter(|line| line.place == place);
+        own.map(|line| line.caller.as_deref()).collect()
+    };
+    assert_eq!(callers("src/train.rs:13"), [Some("trainer::embed (src/train.rs:49)"); 2]);
+    assert_eq!(callers("src/other.rs:512"), [None]);
+    let found = culprits(Some(&memory), 20, 64.0 * 1_024.0);
+    let words = found[0].words();
+    assert!(
+        words.ends_with("src/train.rs:13 (trainer::tensor), called by trainer::embed (src/train.rs:49)"),
+        "{words}"
+    );
+}
+
+#[test]
+fn what_samples_alone_make_grow_or_is_in_use_at_the_moment_does_not() {
+    let grows = |held: fn(u64) -> Held, blocks: u64| {
+        let mut memory = resolved();
+        let cache = memory.lines[0].clone();
+        assert_eq!(cache.place, "src/cache.rs:120");
+        memory.lines[0].blocks = blocks;
+        let own = memory.courses.iter_mut().filter(|((section, _), _)| *section == cache.section);
+        own.for_each(|(_, course)| *course = [0, 0, 0, 1].map(held).to_vec());
+        let found = culprits(Some(&memory), 20, 16.0 * 1_024.0);
+        found.iter().any(|one| one.place == "src/cache.rs:120")
+    };
+    let all = |late| Held { bytes: 10 * MIB + late * 4 * MIB, stayed_bytes: 10 * MIB + late * 4 * MIB };
+    // Blocks that are all there, and such of which one in 64 KiB is: 24 MiB of them are known within 1.2 MiB.
+    assert!(grows(all, 25) && grows(all, 25 << 10));
+    let few = |late| Held { bytes: 10 * MIB + late * 2 * MIB, stayed_bytes: 10 * MIB + late * 2 * MIB };
+    assert!(grows(few, 25) && !grows(few, 25 << 10));
+    assert!(!grows(|late| Held { bytes: 10 * MIB + late * 4 * MIB, stayed_bytes: 10 * MIB }, 25));
 }
 
 #[test]
@@ -172,6 +243,27 @@ fn without_lines_stacks_stand_for_themselves() {
     let memory = memory(&[STEPS]);
     assert!(memory.lines.iter().all(|line| line.place == "trainer+0x10" && line.file.is_none()));
     assert_eq!(memory.lines.len(), 4);
+}
+
+#[test]
+fn without_frame_pointers_the_place_of_the_section_stands_in() {
+    let resource = process();
+    let mut partial = Partial::new(Config::default());
+    (0..STEPS).for_each(|number| partial.add(&step(number, &resource)));
+    let section =
+        |path: &str, line| LivePoint::Section { path: path.into(), file: "src/train.rs".into(), line };
+    let begin = [section("step/lookup", 149), section("step/warm_up", 90)].map(MetricPoint::Live);
+    for mut point in points(STEPS).into_iter().chain(begin) {
+        if let MetricPoint::Live(LivePoint::Stack { frames, .. }) = &mut point {
+            frames.clear();
+        }
+        partial.metric(&resource, 1, STEPS * S + S, &point);
+    }
+    let memory = partial.finish(None).live_memory.unwrap();
+    let places: Vec<_> = memory.lines.iter().map(crate::summary::LiveLine::told_place).collect();
+    assert_eq!(places[..2], [("src/train.rs", Some(90)), ("src/train.rs", Some(149))]);
+    let found = culprits(Some(&memory), 20, 64.0 * 1_024.0);
+    assert_eq!(found[0].words(), "in `step/lookup` (src/train.rs:149)");
 }
 
 #[test]

@@ -16,6 +16,8 @@ metrics! {
     MEMORY_SAMPLING_DROPPED = "stepscope.memory.sampling.dropped", Counter, "{sample}", [attr::MEMORY_DROPPED];
     /// 1 for each stack that rows of the same moment name.
     MEMORY_STACK = "stepscope.memory.stack", Gauge, "1", [attr::MEMORY_STACK_ID, attr::MEMORY_STACK_FRAMES];
+    /// 1 for each section that rows of the same moment name, with where it begins in the source.
+    MEMORY_SECTION = "stepscope.memory.section", Gauge, "1", [attr::PATH, attr::CODE_FILE_PATH, attr::CODE_LINE_NUMBER];
     /// 1 for each file that code was loaded from: the program and its libraries, as stacks name them.
     MEMORY_MODULE = "stepscope.memory.module", Gauge, "1", [attr::MODULE_NAME, attr::MODULE_BUILD_ID, attr::MODULE_PATH];
 }

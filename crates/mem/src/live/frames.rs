@@ -1,5 +1,5 @@
 //! The calling thread's stack by frame pointers. Only memory between the present frame and the stack's end is read, and only
-//! upwards: in a program without frame pointers the walk ends early or finds nonsense, and does no harm.
+//! upwards: where a part of the program has none, the walk ends early. Where all of it has none, no frame is told.
 #![expect(unsafe_code, reason = "reads registers and the thread's own stack")]
 
 use crate::live::Context;
@@ -39,6 +39,23 @@ fn frame_pointer() -> usize {
 #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 fn frame_pointer() -> usize {
     0
+}
+
+/// No function is so long of those that [`are_kept`] looks for.
+const FUNCTION_BYTES: usize = 1_024;
+
+/// Whether this crate, and with it the program, is built with frame pointers: without, a walk finds the frames of callers that
+/// have some, as those of the standard library, in place of the innermost ones. On this stack.
+#[inline(never)]
+pub(crate) fn are_kept(stack: (usize, usize)) -> bool {
+    let here = are_kept as fn((usize, usize)) -> bool as usize;
+    caller(stack).is_some_and(|address| (here..here + FUNCTION_BYTES).contains(&address))
+}
+
+/// Where this is called from, as a walk finds it.
+#[inline(never)]
+fn caller(stack: (usize, usize)) -> Option<usize> {
+    walk(stack, &mut [0; MAX_FRAMES]).frames.first().copied()
 }
 
 /// Walks from the calling function outwards, on the thread's stack: from its first address to the one behind it. A thread that is

@@ -14,7 +14,7 @@ use crate::block;
 use bucket::Chosen;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicPtr, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
 
 pub use frames::MAX_FRAMES;
 pub use table::MAX_SAMPLES;
@@ -77,6 +77,10 @@ static DROPPED_SAMPLES: AtomicU64 = AtomicU64::new(0);
 static DROPPED_STACKS: AtomicU64 = AtomicU64::new(0);
 static TRUNCATED: AtomicU64 = AtomicU64::new(0);
 
+/// Whether frames of the program can be told.
+static HAS_FRAMES: AtomicBool = AtomicBool::new(false);
+const NO_STACK: (usize, usize) = (usize::MAX, usize::MAX);
+
 /// The function that says the context; null without one.
 static CONTEXT: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
@@ -96,6 +100,8 @@ pub fn start(period_bytes: u64) -> bool {
     if !table::prepare() || !stacks::prepare() {
         return false;
     }
+    let has_frames = block::current().is_none_or(|owner| frames::are_kept(owner.stack_bounds()));
+    HAS_FRAMES.store(has_frames, Relaxed);
     block::watch();
     trials::set_period(period_bytes);
     true
@@ -145,7 +151,8 @@ pub(crate) fn allocated(address: usize, size: u64) {
     // Whatever is called from here on is not the program's.
     let _aside = crate::set_aside();
     let mut buffer = [0; MAX_FRAMES];
-    let walked = frames::walk(owner.stack_bounds(), &mut buffer);
+    let bounds = if HAS_FRAMES.load(Relaxed) { owner.stack_bounds() } else { NO_STACK };
+    let walked = frames::walk(bounds, &mut buffer);
     let known = owner.outermost.load(Relaxed);
     owner.outermost.store(known.max(walked.outermost), Relaxed);
     if walked.is_full || walked.outermost < known.max(1) {

@@ -21,6 +21,8 @@ pub(crate) struct LiveDraft {
     frames: String,
     dropped: String,
     module: [String; 3],
+    file: String,
+    line: Option<u32>,
     stack: Option<u64>,
     age: Option<u64>,
 }
@@ -40,10 +42,12 @@ impl LiveDraft {
 
     fn clear(&mut self) {
         let [name, build_id, path] = &mut self.module;
-        for text in [&mut self.path, &mut self.frames, &mut self.dropped, name, build_id, path] {
+        for text in
+            [&mut self.path, &mut self.frames, &mut self.dropped, &mut self.file, name, build_id, path]
+        {
             text.clear();
         }
-        (self.stack, self.age) = (None, None);
+        (self.stack, self.age, self.line) = (None, None, None);
     }
 
     /// Takes one attribute of the next point.
@@ -54,12 +58,14 @@ impl LiveDraft {
         match key {
             attr::MEMORY_STACK_ID => self.stack = number(value),
             attr::MEMORY_AGE => self.age = number(value),
+            attr::CODE_LINE_NUMBER => self.line = number(value).and_then(|line| line.try_into().ok()),
             _ => {
                 let [name, build_id, path] = &mut self.module;
                 let (slot, limit) = match key {
                     attr::PATH => (&mut self.path, MAX_LONG),
                     attr::MEMORY_STACK_FRAMES => (&mut self.frames, MAX_LONG),
                     attr::MEMORY_DROPPED => (&mut self.dropped, MAX_TEXT),
+                    attr::CODE_FILE_PATH => (&mut self.file, MAX_TEXT),
                     attr::MODULE_NAME => (name, MAX_TEXT),
                     attr::MODULE_BUILD_ID => (build_id, MAX_TEXT),
                     attr::MODULE_PATH => (path, MAX_TEXT),
@@ -109,6 +115,11 @@ impl LiveDraft {
             }
             live::MEMORY_STACK => {
                 Some(LivePoint::Stack { id: self.stack?, frames: std::mem::take(&mut self.frames) })
+            }
+            live::MEMORY_SECTION => {
+                let (path, file) = (std::mem::take(&mut self.path), std::mem::take(&mut self.file));
+                let line = self.line.filter(|_| !path.is_empty() && !file.is_empty())?;
+                Some(LivePoint::Section { path, file, line })
             }
             live::MEMORY_MODULE => {
                 let [name, build_id, path] = std::mem::take(&mut self.module);

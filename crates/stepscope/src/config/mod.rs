@@ -7,6 +7,7 @@ pub(crate) mod file;
 pub(crate) mod filter;
 #[cfg(feature = "metrics")]
 pub(crate) mod gauges;
+pub(crate) mod memory_request;
 pub(crate) mod on_signal;
 pub(crate) mod otlp;
 pub(crate) mod ring;
@@ -114,7 +115,7 @@ impl Default for Config {
             locations: true,
             ring_bytes: 1 << 20,
             memory_sample_bytes: None,
-            sends_live_memory: false,
+            sends_live_memory: true,
             overflow: Overflow::default(),
             directory: None,
             directory_bytes: 1 << 30,

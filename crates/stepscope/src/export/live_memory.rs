@@ -1,5 +1,7 @@
 //! Live memory as OTLP metrics, in a scope of its own: who keeps series can leave it away by that.
 
+use std::collections::BTreeSet;
+
 use stepscope_core::{LIVE_MEMORY_SCOPE_NAME, PathId, attr, metric};
 use stepscope_otlp::Visitor;
 
@@ -25,6 +27,22 @@ pub(crate) fn encode_live_memory<R>(
     message.clear();
     *encoder = message.encoder;
     result
+}
+
+/// Where the sections begin that rows name: for those whose lines are not known.
+fn write_sections<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &LiveMemory) {
+    let paths: BTreeSet<u32> = live.rows.iter().filter_map(|row| row.path).collect();
+    writer.metric(metric::live::MEMORY_SECTION);
+    for path in paths {
+        let info = recorder.path_info(PathId(path));
+        let Some(source) = info.source else { continue };
+        let Some((file, line)) = source.file().zip(source.line()) else { continue };
+        writer.attribute(attr::PATH, &info.text);
+        writer.attribute(attr::CODE_FILE_PATH, file);
+        writer.number_attribute(attr::CODE_LINE_NUMBER, line.into());
+        writer.count(1);
+    }
+    writer.end();
 }
 
 fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &LiveMemory) {
@@ -62,6 +80,9 @@ fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &Liv
         writer.count(1);
     }
     writer.end();
+    if recorder.config.locations {
+        write_sections(writer, recorder, live);
+    }
     writer.metric(metric::live::MEMORY_MODULE);
     for (name, module) in &live.modules {
         writer.attribute(attr::MODULE_NAME, name);

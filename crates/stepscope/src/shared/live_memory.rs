@@ -29,4 +29,6 @@ pub(crate) struct LiveMemory {
     /// Modules that these frames name, by the names that they have there.
     pub modules: Vec<(String, Module)>,
     pub dropped: live::Dropped,
+    /// Somebody waits for it.
+    pub is_asked: bool,
 }

@@ -1,6 +1,8 @@
 //! The background thread: takes records out of the rings, hands them to the sinks, publishes aggregates, and
 //! ends the run, or, should it die of a panic, accounts for what it leaves. It never traces itself.
 
+mod live_memory;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -215,7 +217,7 @@ impl Worker {
             }
             if is_asked || flushed.elapsed() >= config.flush_interval {
                 flushed = Instant::now();
-                self.capture_requests.answer_file(&recorder);
+                self.answer_file();
                 self.with_context(|sinks, context| {
                     sinks.each(|sink| if is_asked { sink.flush_all(context) } else { sink.flush(context) });
                 });
@@ -424,14 +426,6 @@ impl Worker {
             }
         }
         snapshot
-    }
-
-    /// Whether more is live than ever before, and is to be published now: the process may soon be killed for it.
-    fn live_memory_is_due(&self) -> bool {
-        #[cfg(feature = "mem")]
-        return self.live_memory.is_due(memory::live_bytes(), Instant::now());
-        #[cfg(not(feature = "mem"))]
-        false
     }
 
     /// Hands the latest reading of gauges to the sinks that keep all; the last one is made for that.

@@ -2,12 +2,13 @@
 //! background thread; no port is opened.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use stepscope_core::Level;
 
 use crate::config::capture::Capture;
+use crate::config::memory_request::{MEMORY_REQUEST, MemoryAnswer};
 use crate::config::on_signal::OnSignal;
 use crate::hot::recorder::Recorder;
 use crate::os::sys;
@@ -52,28 +53,53 @@ impl CaptureRequests {
         }
     }
 
-    /// Does what a file asks for, if there is one.
-    pub(crate) fn answer_file(&mut self, recorder: &Recorder) {
-        let Some(path) = self.file.clone().filter(|path| path.is_file()) else { return };
+    /// Does what a file asks for, if there is one. The file itself where that is live memory, for
+    /// [the answer](Self::answer_memory).
+    #[must_use]
+    pub(crate) fn answer_file(&mut self, recorder: &Recorder) -> Option<File> {
+        let path = self.file.clone().filter(|path| path.is_file())?;
         let mut text = String::new();
-        let read = File::open(&path).and_then(|file| file.take(MAX_TEXT_BYTES).read_to_string(&mut text));
-        // First, so that whoever waits for it need not wait for the steps.
-        let removed = std::fs::remove_file(&path);
-        let asked = match (read, removed) {
-            (Ok(_), Ok(())) => text.trim().parse::<Capture>().map_err(|error| error.to_string()),
-            // It would come again and again.
-            (_, Err(error)) => {
-                self.file = None;
-                Err(format!("could not be removed: {error}"))
-            }
-            (Err(error), _) => Err(error.to_string()),
+        let file = File::options().read(true).write(true).open(&path).or_else(|_| File::open(&path));
+        let read = file.and_then(|mut file| {
+            (&mut file).take(MAX_TEXT_BYTES).read_to_string(&mut text)?;
+            Ok(file)
+        });
+        let asked = match read {
+            Ok(file) if text.trim() == MEMORY_REQUEST => return Some(file),
+            Ok(_) => text.trim().parse::<Capture>().map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
         };
-        match asked {
-            Ok(capture) => recorder.request_capture(capture),
-            Err(error) => {
-                let text = format!("{} in the run's directory is ignored: {error}", Capture::REQUEST_FILE);
-                crate::export::warn_once(&mut self.has_complained, &text);
+        // First, so that whoever waits for it need not wait for the steps.
+        if self.remove(&path) {
+            match asked {
+                Ok(capture) => recorder.request_capture(capture),
+                Err(error) => self.complain(&error),
             }
         }
+        None
+    }
+
+    /// Leaves the answer in the file that asked, and takes that away: whoever asked has another name of it.
+    pub(crate) fn answer_memory(&mut self, mut asked: File, answer: &MemoryAnswer) {
+        // Who cannot be told finds the files.
+        let _ = asked.set_len(0).and_then(|()| asked.rewind()).and_then(|()| write!(asked, "{answer}"));
+        if let Some(path) = self.file.clone() {
+            self.remove(&path);
+        }
+    }
+
+    /// Removes a file that was read; whether it has. It would come again and again.
+    fn remove(&mut self, path: &Path) -> bool {
+        let removed = std::fs::remove_file(path);
+        if let Err(error) = &removed {
+            self.file = None;
+            self.complain(&format!("could not be removed: {error}"));
+        }
+        removed.is_ok()
+    }
+
+    fn complain(&mut self, error: &str) {
+        let text = format!("{} in the run's directory is ignored: {error}", Capture::REQUEST_FILE);
+        crate::export::warn_once(&mut self.has_complained, &text);
     }
 }

@@ -25,12 +25,18 @@ const PEAK_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct Taker {
     last: Instant,
     peak_bytes: u64,
+    is_asked: bool,
 }
 
 impl Taker {
     /// The first is due after a while: a run that has just begun has nothing to tell.
     pub(crate) fn new(now: Instant) -> Self {
-        Self { last: now, peak_bytes: 0 }
+        Self { last: now, peak_bytes: 0, is_asked: false }
+    }
+
+    /// Somebody wants to know at once.
+    pub(crate) fn ask(&mut self) {
+        self.is_asked = true;
     }
 
     /// Whether it is time, with so many bytes live.
@@ -40,7 +46,7 @@ impl Taker {
         }
         let since = now.saturating_duration_since(self.last);
         let peak = self.peak_bytes.saturating_add(self.peak_bytes / PEAK_GROWTH);
-        since >= INTERVAL || (since >= PEAK_INTERVAL && live_bytes.unwrap_or(0) > peak)
+        self.is_asked || since >= INTERVAL || (since >= PEAK_INTERVAL && live_bytes.unwrap_or(0) > peak)
     }
 
     /// What is live now; `None` where no samples are taken.
@@ -76,6 +82,7 @@ impl Taker {
             stacks,
             modules,
             dropped: live::dropped(),
+            is_asked: std::mem::take(&mut self.is_asked),
         })
     }
 }

@@ -147,12 +147,17 @@ pub(super) const TABLES: &[Table] = &[
     (
         "live_lines.csv",
         "memory.sampled.lines.*",
-        "section place file line function bytes blocks old_bytes births bytes_per_step",
+        "section section_place place file line function caller bytes blocks old_bytes births bytes_per_step",
     ),
     (
         "live_ages.csv",
         "memory.sampled.lines.*.ages.*",
         "section=^section place=^place age_steps bytes blocks",
+    ),
+    (
+        "live_between.csv",
+        "memory.sampled.between.lines.*",
+        "section section_place place function caller from_bytes to_bytes change_bytes",
     ),
     (
         "live_over_steps.csv",
@@ -172,7 +177,7 @@ pub(super) const TABLES: &[Table] = &[
     (
         "leak_lines.csv",
         "leaks.*.lines.*",
-        "leak_section=^section section place function bytes_per_step share",
+        "leak_section=^section section section_place place function caller bytes_per_step share",
     ),
     (
         "findings.csv",

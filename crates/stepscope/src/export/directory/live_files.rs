@@ -17,6 +17,16 @@ pub(super) struct LiveFiles {
     readings: Readings,
     encoder: Encoder,
     warned: bool,
+    /// What became of the last moment that somebody asked for.
+    outcome: Option<Result<Written, String>>,
+}
+
+/// A moment that is in the directory.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub live_bytes: u64,
+    /// Name of its file.
+    pub file: String,
 }
 
 impl DirectorySink {
@@ -26,7 +36,13 @@ impl DirectorySink {
             readings: Readings::take_share("memory", self.format, &mut self.bound_bytes),
             encoder: Encoder::metrics(self.format),
             warned: false,
+            outcome: None,
         });
+    }
+
+    /// What became of the last moment that somebody asked for.
+    pub(crate) fn take_live_memory_outcome(&mut self) -> Option<Result<Written, String>> {
+        self.live_memory.as_mut()?.outcome.take()
     }
 
     /// Takes what is live now; at the end of a run whatever is kept of the others.
@@ -38,8 +54,18 @@ impl DirectorySink {
     ) {
         let Some(files) = &mut self.live_memory else { return };
         let written = encode_live_memory(&mut files.encoder, context, snapshot, live, |message| {
-            files.readings.append(&self.path, &Frame::new(self.format, message), snapshot.is_full)
+            files.readings.append(
+                &self.path,
+                &Frame::new(self.format, message),
+                snapshot.is_full || live.is_asked,
+            )
         });
+        if live.is_asked {
+            let live_bytes = live.rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.bytes));
+            let file = files.readings.last_file();
+            let outcome = written.as_ref().map(|_| Written { live_bytes, file });
+            files.outcome = Some(outcome.map_err(ToString::to_string));
+        }
         if let Err(error) = written {
             let text = format!(
                 "could not write live memory to {}: {error}; it is missing there until it goes again",

@@ -64,6 +64,13 @@ impl Readings {
         }
     }
 
+    /// Name of the file that the last one was written to; empty before the first.
+    #[cfg(feature = "mem")]
+    pub(super) fn last_file(&self) -> String {
+        let name = self.current.as_ref().and_then(|(file, _)| file.path.file_name());
+        name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
     fn part_bytes(&self) -> u64 {
         self.room_bytes / PARTS
     }

@@ -129,6 +129,22 @@ mod tests {
     }
 
     #[test]
+    fn a_library_that_is_loaded_later_is_a_module_as_long_as_it_is_there() {
+        let is_there = || {
+            let module = modules().into_iter().find(|module| module.path.contains("libresolv"));
+            module.map(|module| (module.code.is_empty(), module.build_id.len()))
+        };
+        assert_eq!(is_there(), None);
+        // SAFETY: a library of the C library's own, whose initialisers do nothing.
+        let library = unsafe { libc::dlopen(c"libresolv.so.2".as_ptr(), libc::RTLD_NOW) };
+        assert!(!library.is_null());
+        assert_eq!(is_there(), Some((false, 40)));
+        // SAFETY: it was opened above, and nothing of it is in use.
+        assert_eq!(unsafe { libc::dlclose(library) }, 0);
+        assert_eq!(is_there(), None);
+    }
+
+    #[test]
     fn a_build_id_is_found_behind_other_notes() {
         let note = |kind: u32, name: &[u8], contents: &[u8]| {
             let mut bytes: Vec<u8> =
