@@ -44,6 +44,53 @@ struct Rates {
     inside: u32,
 }
 
+impl Rates {
+    fn add(&mut self, judged: &detector::Judgment, rate: f64) {
+        self.seen += 1;
+        self.near += u32::from((judged.bytes_per_step - rate).abs() <= NEAR * rate);
+        self.inside += u32::from(judged.interval.0 <= rate && rate <= judged.interval.1);
+    }
+
+    fn sum(&mut self, other: &Self) {
+        self.seen += other.seen;
+        self.near += other.near;
+        self.inside += other.inside;
+    }
+
+    fn words(&self) -> String {
+        if self.seen == 0 { String::new() } else { format!("   inside {}/{}", self.inside, self.seen) }
+    }
+}
+
+/// How often what was undecided half-way is decided after so many more steps as were told.
+#[derive(Default)]
+struct Waits {
+    told: u32,
+    decided: u32,
+}
+
+impl Waits {
+    fn add(&mut self, points: &[(u64, f64)], rss: bool) {
+        let judge = |points: &[(u64, f64)]| {
+            let gauges = if rss { (&[][..], points) } else { (points, &[][..]) };
+            detector::judge(&Memory { live: gauges.0, rss: gauges.1, ..Memory::default() })
+        };
+        let half = &points[..points.len() / 2];
+        let judged = judge(half);
+        let Some((more, last)) = judged.more_steps.zip(half.last()) else { return };
+        let until = points.partition_point(|point| point.0 <= last.0 + more);
+        if until < points.len() {
+            self.told += 1;
+            self.decided += u32::from(judge(&points[..until]).verdict != Verdict::Undecided);
+        }
+    }
+
+    fn sum(&mut self, other: &Self) {
+        self.told += other.told;
+        self.decided += other.decided;
+    }
+}
+
 impl Score {
     fn add(&mut self, leaks: bool, said: bool) {
         self.leaks += u32::from(leaks);
@@ -82,10 +129,11 @@ fn main() -> ExitCode {
         }
     };
     let seeds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(SEEDS);
-    let (mut ours, mut peer, mut rates) = (Score::default(), Score::default(), Rates::default());
+    let (mut ours, mut peer) = (Score::default(), Score::default());
+    let (mut rates, mut waits) = (Rates::default(), Waits::default());
     for family in families {
         let (own, other) =
-            of_family(family, seeds, has("judging"), has("rss"), &mut [&mut ours, &mut peer], &mut rates);
+            of_family(family, seeds, has("judging"), has("rss"), &mut [&mut ours, &mut peer], (&mut rates, &mut waits));
         println!("{own}   {other}");
     }
     println!("\n{}\n{}", ours.line("stepscope"), peer.line("Mann-Kendall (Hamed-Rao)"));
@@ -95,6 +143,10 @@ fn main() -> ExitCode {
         NEAR * 100.0,
         rates.near,
         rates.inside
+    );
+    println!(
+        "of {} runs that were undecided half-way: decided after so many more steps as were told {}",
+        waits.told, waits.decided
     );
     ExitCode::SUCCESS
 }
@@ -106,9 +158,10 @@ fn of_family(
     judging: bool,
     rss: bool,
     all: &mut [&mut Score; 2],
-    rates: &mut Rates,
+    (rates, all_waits): (&mut Rates, &mut Waits),
 ) -> (String, String) {
     let mut said = [0u32; 7];
+    let (mut of_family, mut waits) = (Rates::default(), Waits::default());
     let mut peers = 0;
     for seed in 0..seeds {
         let case = series(family, seed + 1, judging, rss);
@@ -120,16 +173,21 @@ fn of_family(
         let judged = detector::judge(&memory);
         let verdict = judged.verdict;
         if let (true, Some(rate)) = (judged.is_leak() && !rss, case.rate) {
-            rates.seen += 1;
-            rates.near += u32::from((judged.bytes_per_step - rate).abs() <= NEAR * rate);
-            rates.inside += u32::from(judged.interval.0 <= rate && rate <= judged.interval.1);
+            of_family.add(&judged, rate);
+            if std::env::var_os("DUMP").is_some() {
+                let (low, high) = judged.interval;
+                eprintln!("DUMP {} {seed} n {} miss {} rate {rate:.4e} got {:.4} [{:.4} {:.4}] since {:?}", family.name, case.points.len(), u8::from(!(low <= rate && rate <= high)), judged.bytes_per_step / rate, low / rate, high / rate, judged.since_step);
+            }
         }
+        waits.add(&case.points, rss);
         said[verdict as usize] += 1;
         all[0].add(case.leaks, verdict == Verdict::Leak);
         let peer = mann_kendall::rises(&case.points);
         peers += u32::from(peer);
         all[1].add(case.leaks, peer);
     }
+    rates.sum(&of_family);
+    all_waits.sum(&waits);
     let label = if family.leaks { "leaks" } else { "healthy" };
     let verdicts = ["leak", "decelerating", "full", "stopped", "fragmentation", "none", "undecided"];
     let list: Vec<String> = verdicts
@@ -140,7 +198,7 @@ fn of_family(
         .collect();
     (
         format!("{label:<8}{:<30} {:>3}/{seeds}", family.name, said[0]),
-        format!("peer {peers:>3}   {}", list.join(", ")),
+        format!("peer {peers:>3}   {}{}", list.join(", "), of_family.words()),
     )
 }
 

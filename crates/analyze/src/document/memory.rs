@@ -68,6 +68,13 @@ fn processes(memory: &Memory, doc: &mut Document) {
         .column(Shown::ALL, ">Resident at most", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
         .column(Shown::HTML, ">Live at last", "live_last_bytes", |(_, row)| bytes(row.live_last_bytes))
         .column(Shown::ALL, ">Live at most", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
+        .column(Shown::HTML, "Over the steps", "", |(_, row)| {
+            row.course.map_or(Cell::Empty, |course| Cell::Plain(course.verdict.name().replace('_', " ")))
+        })
+        .column(Shown::HTML, ">A step", "course/trend/slope_per_step", |(_, row)| {
+            let trend = row.course.and_then(|course| course.trend);
+            float(trend.map(|trend| trend.slope_per_step), Unit::BytesChange)
+        })
         .end();
     doc.more(Shown::BRIEF, all, most, ("process", "processes"));
 }

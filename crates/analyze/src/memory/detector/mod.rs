@@ -6,6 +6,7 @@
 
 mod clean;
 mod deadline;
+mod falls;
 mod levels;
 mod shapes;
 mod slope;
@@ -13,6 +14,7 @@ pub(crate) mod student;
 mod verdict;
 
 pub use deadline::{Left, steps_left};
+pub use falls::Fall;
 pub use verdict::{Judgment, Verdict};
 
 /// One gauge over the steps: step number and bytes, in the order they were recorded. Not finite or negative is missing.
@@ -30,6 +32,9 @@ pub struct Memory<'a> {
     /// Bytes that the allocator holds of the system.
     pub reserved: &'a Gauge,
 }
+
+/// Bytes that no memory has: a counter that went below zero.
+pub const LARGEST_BYTES: u64 = 100_000_000_000_000_000;
 
 /// Growth below which counted bytes do not leak: what a program notes of itself.
 const LIVE_FLOOR_BYTES: f64 = 65_536.0;
@@ -55,7 +60,9 @@ pub fn judge(memory: &Memory<'_>) -> Judgment {
         _ if memory.live.is_empty() => mature,
         // What lives short explains the growth of the whole.
         (Verdict::Leak, Verdict::None) if mature.least_seen < 0.3 * live.bytes_per_step => {
-            Judgment { verdict: Verdict::Undecided, ..live }
+            // What lives short cannot grow for long.
+            let more = (live.steps.1.saturating_sub(live.steps.0) / 2).max(1);
+            Judgment { verdict: Verdict::Undecided, more_steps: Some(more), ..live }
         }
         (Verdict::Leak, _) => live,
         // Old bytes are not hidden by what comes and goes.

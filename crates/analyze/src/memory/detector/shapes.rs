@@ -225,6 +225,11 @@ impl Fit {
         apart * variance.ln() + self.free * apart.ln()
     }
 
+    /// How often it changes its level.
+    pub(super) fn changes(&self) -> f64 {
+        (self.free - 1.0) / 2.0
+    }
+
     /// Bytes at a time without what is no part of the rise.
     pub(super) fn rise_of(&self, time: f64, bytes: f64) -> f64 {
         let (place, jump) = self.jump;
