@@ -9,7 +9,9 @@ use stepscope_model::Resource;
 use super::{LiveSamples, Moment, lines};
 use crate::context::Context;
 use crate::metrics::stretches::StepTimes;
-use crate::summary::{LiveFrame, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, ProcessMemory, SymbolState};
+use crate::summary::{
+    LiveFrame, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, ProcessMemory, SymbolState,
+};
 
 /// Sections that are told over the moments.
 const SECTIONS: usize = 8;

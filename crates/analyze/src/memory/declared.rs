@@ -22,7 +22,8 @@ pub(crate) struct Declared {
 impl Declared {
     /// Of a growth by `slope` bytes a step: of its lines where samples tell any, else of what sections leave behind.
     pub(super) fn of(caches: &[String], lines: &[Culprit], candidates: &[(String, i64)], slope: f64) -> Self {
-        let of_lines = lines.iter().map(|line| (line.section.as_deref(), line.place.as_str(), line.bytes_per_step));
+        let of_lines =
+            lines.iter().map(|line| (line.section.as_deref(), line.place.as_str(), line.bytes_per_step));
         let of_sections = candidates.iter().map(|(path, net)| (Some(path.as_str()), "", *net as f64));
         let held: Vec<(Option<&str>, &str, f64)> =
             if lines.is_empty() { of_sections.collect() } else { of_lines.collect() };
@@ -62,8 +63,7 @@ impl Declared {
 
     /// Lines that are none of them, whose shares are of the rest: `by` times as large.
     pub(super) fn others(&self, lines: Vec<Culprit>, by: f64) -> Vec<Culprit> {
-        let is_other =
-            |line: &Culprit| by_name(&self.caches, line.section.as_deref(), &line.place).is_none();
+        let is_other = |line: &Culprit| by_name(&self.caches, line.section.as_deref(), &line.place).is_none();
         let share = |line: Culprit| Culprit { share: rounded((line.share * by).min(1.0), 6), ..line };
         lines.into_iter().filter(is_other).map(share).collect()
     }

@@ -5,13 +5,19 @@ use std::cmp::Reverse;
 use crate::losses::ProcessGauge;
 use crate::memory::detector::{Judgment, Memory, judge};
 use crate::memory::retained::finish as retained;
+use crate::metrics::stretches::StepTimes;
 use crate::run::{InstanceAcc, RunAcc};
 use crate::steps::finish::Steady;
 use crate::steps::numbering::Numbering;
 use crate::summary::{
-    Gauge, MemoryCourse, MemorySummary, ProcessMemory, SeriesPoint, StepSeries, Trend,
-    TrendPair,
+    Gauge, MemoryCourse, MemoryFall, MemorySummary, ProcessMemory, SeriesPoint, StepSeries, Trend, TrendPair,
 };
+
+/// Steps from which on live bytes are old: what a step, its batches and those made ahead need is gone by then.
+const MATURE_STEPS: u64 = 16;
+
+/// Of so many sampled bytes and fewer it is chance whether they are more than before.
+const SAMPLES: u64 = 8;
 
 /// Processes whose memory is judged, of those that grow most.
 const MOST_JUDGED: usize = 256;
@@ -21,12 +27,18 @@ pub(crate) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<
     let told = series.filter(|series| steps.numbers.tell_apart(series.mode));
     let of_run = series.map_or_else(Known::default, Known::of_run);
     let (live, rss) = (pair(&of_run.live, told.is_some()), pair(&of_run.rss, told.is_some()));
+    let times =
+        told.and_then(|series| StepTimes::of(run, series.mode, steps.numbers.of_mode(series.mode), 0));
     let mut processes: Vec<(ProcessMemory, Known)> = run
         .instances
         .iter()
         .map(|(instance, acc)| {
             let of_steps = |series: &StepSeries| {
-                Known::of_process(acc, series.mode as usize, steps.numbers.of_mode(series.mode))
+                let numbering = steps.numbers.of_mode(series.mode);
+                Known {
+                    mature: mature(acc, times.as_ref()),
+                    ..Known::of_process(acc, series.mode as usize, numbering)
+                }
             };
             let known = told.map_or_else(Known::default, of_steps);
             let process = ProcessMemory {
@@ -43,13 +55,14 @@ pub(crate) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<
             process.rss_last_bytes.is_some() || process.live_last_bytes.is_some() || !known.is_empty()
         })
         .collect();
-    // Gauges are read now and then; where all steps are those of one process, their ends tell of it as well.
-    if let ([(process, _)], 1) = (processes.as_mut_slice(), run.instances.len()) {
-        let largest = |seen: Option<u64>, at_steps: &Option<TrendPair>| {
-            seen.map(|seen| seen.max(at_steps.as_ref().map_or(0, |pair| pair.max_bytes)))
+    // Gauges are read now and then; the ends of its steps tell of a process as well.
+    for (process, known) in &mut processes {
+        let largest = |seen: Option<u64>, points: &Points| {
+            let most = points.iter().map(|(_, gauge)| gauge.max).max().unwrap_or(0);
+            seen.map(|seen| seen.max(most))
         };
-        process.rss_max_bytes = largest(process.rss_max_bytes, &rss);
-        process.live_max_bytes = largest(process.live_max_bytes, &live);
+        process.rss_max_bytes = largest(process.rss_max_bytes, &known.rss);
+        process.live_max_bytes = largest(process.live_max_bytes, &known.live);
     }
     let course = told.and_then(|_| judged(&of_run, &mut processes));
     let mut processes: Vec<ProcessMemory> = processes.into_iter().map(|(process, _)| process).collect();
@@ -80,17 +93,16 @@ fn judged(of_run: &Known, processes: &mut [(ProcessMemory, Known)]) -> Option<Me
     let mut known: Vec<&mut (ProcessMemory, Known)> =
         processes.iter_mut().filter(|(_, known)| !known.is_empty()).collect();
     if known.len() <= 1 {
-        let course = of_run.course()?;
-        if let Some((process, _)) = known.pop() {
-            (process.course, process.gauge) = (Some(course), of_run.gauge(&course));
-        }
+        let Some((process, own)) = known.pop() else { return of_run.course(&[]) };
+        let course = of_run.course(&own.mature)?;
+        (process.course, process.gauge) = (Some(course), of_run.gauge(&course));
         return Some(course);
     }
     if known.len() > MOST_JUDGED {
         known.sort_by_key(|(_, known)| Reverse(known.growth_bytes()));
     }
     for (process, known) in known.into_iter().take(MOST_JUDGED) {
-        process.course = known.course();
+        process.course = known.course(&known.mature);
         process.gauge = process.course.and_then(|course| known.gauge(&course));
     }
     None
@@ -104,6 +116,8 @@ type Points = Vec<(u64, Gauge)>;
 struct Known {
     live: Points,
     rss: Points,
+    /// Live bytes that are old, where samples tell.
+    mature: Vec<(u64, f64)>,
     /// Values that no memory has.
     impossible: u64,
 }
@@ -114,7 +128,7 @@ impl Known {
             series.points.iter().filter_map(|point| gauge(point).map(|gauge| (point.step, gauge))).collect()
         };
         let (live, rss) = (points(|point| point.live_bytes), points(|point| point.rss_bytes));
-        Self { live, rss, impossible: 0 }
+        Self { live, rss, ..Self::default() }
     }
 
     fn of_process(acc: &InstanceAcc, mode: usize, numbering: &Numbering) -> Self {
@@ -133,10 +147,10 @@ impl Known {
         self.live.is_empty() && self.rss.is_empty()
     }
 
-    /// What memory does; absent where nothing is known of it.
-    fn course(&self) -> Option<MemoryCourse> {
+    /// What memory does, with what is known of old bytes; absent where nothing is known of it.
+    fn course(&self, mature: &[(u64, f64)]) -> Option<MemoryCourse> {
         let (live, rss) = (gauge(&self.live), gauge(&self.rss));
-        let judge = || course(&judge(&Memory { live: &live, rss: &rss, ..Memory::default() }));
+        let judge = || course(&judge(&Memory { live: &live, rss: &rss, mature, ..Memory::default() }));
         (!self.is_empty()).then(judge)
     }
 
@@ -150,12 +164,33 @@ impl Known {
     fn growth_bytes(&self) -> u64 {
         let points = if self.live.is_empty() { &self.rss } else { &self.live };
         let mean = |part: &[(u64, Gauge)]| {
-            part.iter().fold(0u64, |sum, (_, gauge)| sum.saturating_add(gauge.mean)) / part.len().max(1) as u64
+            part.iter().fold(0u64, |sum, (_, gauge)| sum.saturating_add(gauge.mean))
+                / part.len().max(1) as u64
         };
         let means: Vec<u64> = points.chunks(points.len().div_ceil(8).max(1)).map(mean).collect();
         let least = means.iter().copied().min().unwrap_or(0);
         means.last().map_or(0, |last| last.saturating_sub(least))
     }
+}
+
+/// Live bytes that are old at the moments at which samples were taken, by step; none where they grow by no more than chance.
+fn mature(acc: &InstanceAcc, times: Option<&StepTimes>) -> Vec<(u64, f64)> {
+    let Some(times) = times else { return Vec::new() };
+    // What is left when the steps are over is of no step.
+    let moments = acc.live_memory.moments.iter().filter(|(time_ns, _)| **time_ns <= times.window.to_ns);
+    let mut points: Vec<(u64, u64, u64)> = moments
+        .filter_map(|(&time_ns, moment)| {
+            let old =
+                moment.rows.iter().filter(|(key, _)| key.age_steps.is_none_or(|age| age >= MATURE_STEPS));
+            let bytes = old.fold(0u64, |sum, (_, row)| sum.saturating_add(row.bytes));
+            Some((times.begun_by(time_ns)?.0, bytes, moment.period_bytes))
+        })
+        .collect();
+    points.dedup_by_key(|point| point.0);
+    let ends = points.first().zip(points.last());
+    let grows =
+        ends.is_some_and(|(first, last)| last.1 > first.1.saturating_add(last.2.saturating_mul(SAMPLES)));
+    points.into_iter().filter(|_| grows).map(|(step, bytes, _)| (step, bytes as f64)).collect()
 }
 
 /// Means of points, since points can hold several steps and ranks.
@@ -193,5 +228,10 @@ fn course(judged: &Judgment) -> MemoryCourse {
         plateau_bytes: judged.plateau_bytes.map(|bytes| bytes.round().max(0.0) as u64),
         least_seen_bytes_per_step: judged.least_seen,
         more_steps: judged.more_steps,
+        fell: judged.fell.map(|fell| MemoryFall {
+            step: fell.step,
+            from_bytes: fell.from_bytes.round() as u64,
+            to_bytes: fell.to_bytes.round() as u64,
+        }),
     }
 }

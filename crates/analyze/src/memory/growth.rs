@@ -71,8 +71,8 @@ impl Growth {
         let is_late = share < 1.0 - LATE;
         let slope = trend.slope_per_step;
         // Sections' own sums are of all processes, whether they grow or not.
-        let behind = spread.as_ref().map_or(1.0, |spread| spread.share) * if is_late { share } else { 1.0 };
-        let candidates = candidates(summary, steps.mode.all.count, numbers, behind, slope);
+        let behind = (if is_late { share } else { 1.0 }, spread.as_ref().map_or(1.0, |spread| spread.share));
+        let candidates = candidates(summary, steps.mode.all.count, numbers, behind, &trend);
         // Samples are of one process, which need not be one that grows.
         let is_its_own =
             |rank: Option<i64>| spread.is_none() || alike.iter().any(|process| process.rank == rank);
@@ -104,7 +104,7 @@ impl Growth {
                 live_bytes: gauge.last_bytes,
                 stacks: lines.iter().map(|line| line.stack.clone()).collect(),
                 lines,
-                ranks: spread.as_ref().map_or_else(Vec::new, |spread| spread.ranks()),
+                ranks: spread.as_ref().map_or_else(Vec::new, Spread::ranks),
             },
             declared,
             spread,

@@ -7,8 +7,8 @@ pub mod detector;
 pub(crate) mod finish;
 mod growth;
 mod left_behind;
-mod spread;
 pub(crate) mod retained;
+mod spread;
 pub(crate) mod summary;
 mod urgency;
 

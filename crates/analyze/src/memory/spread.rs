@@ -44,7 +44,8 @@ impl Spread {
         }
         let alike = memory.alike();
         let names: BTreeSet<i64> = alike.iter().filter_map(|process| name(process)).collect();
-        let others = || judged.iter().filter(|process| name(process).is_some_and(|name| !names.contains(&name)));
+        let others =
+            || judged.iter().filter(|process| name(process).is_some_and(|name| !names.contains(&name)));
         let verdict = |process: &ProcessMemory| process.course.map(|course| course.verdict);
         let rate = |process: &&ProcessMemory| Some(process.course?.trend?.slope_per_step);
         let rates: Vec<f64> = alike.iter().filter_map(rate).collect();
@@ -76,7 +77,11 @@ impl Spread {
         let (one, many) = self.noun;
         let noun = if self.is_plural() { many } else { one };
         if self.names.len() as u64 == self.judged {
-            return if self.judged == 2 { format!("both {many}") } else { format!("all {} {many}", count(self.judged)) };
+            return if self.judged == 2 {
+                format!("both {many}")
+            } else {
+                format!("all {} {many}", count(self.judged))
+            };
         }
         let named = self.names.iter().take(NAMED).map(ToString::to_string);
         let more = self.names.len().saturating_sub(NAMED);

@@ -153,6 +153,20 @@ pub struct MemoryCourse {
     pub least_seen_bytes_per_step: f64,
     /// About how many more steps decide, where it is undecided.
     pub more_steps: Option<u64>,
+    /// Where it jumps back after it had grown, as memory of a process does that begins anew.
+    pub fell: Option<MemoryFall>,
+}
+
+/// A jump back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryFall {
+    /// The first step after it.
+    pub step: u64,
+    /// Bytes before it.
+    pub from_bytes: u64,
+    /// Bytes after it.
+    pub to_bytes: u64,
 }
 
 /// Memory of one process.
@@ -167,12 +181,13 @@ pub struct ProcessMemory {
     pub pid: Option<i64>,
     /// Latest resident bytes.
     pub rss_last_bytes: Option<u64>,
-    /// Largest resident bytes seen, at the ends of steps too where the run is one process.
+    /// Largest resident bytes seen, at the ends of steps too where numbers tell them apart.
     pub rss_max_bytes: Option<u64>,
     /// Latest live bytes.
     pub live_last_bytes: Option<u64>,
-    /// Largest live bytes seen, at the ends of steps too where the run is one process.
-    pub live_max_bytes: Option<u64>,    /// What its memory does over its steps; null where they say nothing of it, where numbers do not tell them apart, and
+    /// Largest live bytes seen, at the ends of steps too where numbers tell them apart.
+    pub live_max_bytes: Option<u64>,
+    /// What its memory does over its steps; null where they say nothing of it, where numbers do not tell them apart, and
     /// where more processes are judged before it.
     pub course: Option<MemoryCourse>,
     /// Values at steps that no memory has, left out: a counter that went below zero.
@@ -230,13 +245,17 @@ impl MemorySummary {
     /// Of several processes the one that leaks fastest.
     pub(crate) fn fastest(&self) -> Option<&ProcessMemory> {
         self.judged().nth(1)?;
-        self.alike().first().copied().filter(|one| one.course.is_some_and(|course| course.verdict == CourseVerdict::Leak))
+        self.alike()
+            .first()
+            .copied()
+            .filter(|one| one.course.is_some_and(|course| course.verdict == CourseVerdict::Leak))
     }
 
     /// What several processes' memory does, in a word: what there is most to tell of. Absent where fewer were judged.
     pub(crate) fn together(&self) -> Option<MemoryCourse> {
         let course = self.alike().first()?.course.filter(|_| self.judged().nth(1).is_some())?;
-        let seen = self.judged().filter_map(|process| process.course).map(|one| one.least_seen_bytes_per_step);
+        let seen =
+            self.judged().filter_map(|process| process.course).map(|one| one.least_seen_bytes_per_step);
         Some(MemoryCourse { least_seen_bytes_per_step: seen.fold(0.0, f64::max), ..course })
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Config, Judged, RestsOn, Rule, fine};
+use crate::live_memory::Culprit;
 pub use crate::memory::Thresholds;
 use crate::memory::{Growth, Leak, LeakVerdict, Spread, Urgency};
 use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded};
@@ -14,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
     rests_on: RestsOn::State,
     ..Rule::new("Memory growth", FindingType::Memory)
 };
+
+/// Share of a growth below which a line is not all of it.
+const MOST_OF_IT: f64 = 0.85;
 
 /// Most sections that evidence lists beside the one named.
 const OTHER_CANDIDATES: usize = 4;
@@ -41,7 +45,33 @@ fn notes(summary: &Summary) -> Vec<Note> {
             count(last)
         ),
     });
-    note.into_iter().collect()
+    note.into_iter().chain(fell(summary)).chain(impossible(summary)).collect()
+}
+
+fn note(text: String) -> Note {
+    Note { rule: "memory_growth", section: None, text }
+}
+
+/// That memory jumps back.
+fn fell(summary: &Summary) -> Option<Note> {
+    let course = summary.memory.course?;
+    let fell = course.fell?;
+    let kind = if course.is_suspected { "Resident" } else { "Live" };
+    let (from, to, step) = (bytes(fell.from_bytes), bytes(fell.to_bytes), count(fell.step));
+    Some(note(format!(
+        "{kind} memory falls from {from} to {to} at step {step}, after it had grown: a process that began anew, or memory \
+         that was given back."
+    )))
+}
+
+/// That sizes were left out.
+fn impossible(summary: &Summary) -> Option<Note> {
+    let values = summary.memory.processes.iter().map(|process| process.impossible_values);
+    let values = values.fold(0u64, u64::saturating_add);
+    let sizes = things(values, "size", "sizes");
+    let said =
+        || note(format!("{sizes} at steps are below zero or larger than any memory, and are left out."));
+    (values > 0).then(said)
 }
 
 /// What memory does where it does not grow on.
@@ -77,9 +107,13 @@ fn title(growth: &Growth) -> String {
     let since =
         if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
     let total = format!("{} in {}", bytes(trend.growth_bytes()), things(steps, "step", "steps"));
-    let line = growth.leak.lines.first().map_or_else(String::new, |line| format!(" {}", line.words()));
+    let most = |line: &Culprit| if line.share < MOST_OF_IT { ", most of it" } else { "" };
+    let line = growth.leak.lines.first();
+    let line = line.map_or_else(String::new, |line| format!("{} {}", most(line), line.words()));
     let but = match (growth.course.verdict, growth.leak.verdict) {
-        (CourseVerdict::Fragmentation, _) => " and the heap does not (fragmentation or retention)",
+        (CourseVerdict::Fragmentation, _) => {
+            " and the heap does not (native code, fragmentation or retention)"
+        }
         (_, LeakVerdict::Suspected) => " (a leak is suspected)",
         (_, LeakVerdict::Growing) => "",
     };
@@ -91,9 +125,14 @@ fn title(growth: &Growth) -> String {
         }
         (Some(spread), LeakVerdict::Suspected, _) => {
             let (who, rate, others) = (spread.words(), spread.rate(), spread.others());
-            format!("Resident memory of {who} grows{but} by {rate} a step{since}: {}{total}{others}.", spread.most())
+            format!(
+                "Resident memory of {who} grows{but} by {rate} a step{since}: {}{total}{others}.",
+                spread.most()
+            )
         }
-        (None, LeakVerdict::Suspected, _) => format!("Resident memory grows{but} by {slope} a step{since}, {total}."),
+        (None, LeakVerdict::Suspected, _) => {
+            format!("Resident memory grows{but} by {slope} a step{since}, {total}.")
+        }
         (None, LeakVerdict::Growing, "") => format!("Memory grows by {slope} a step{since}, {total}."),
         (None, LeakVerdict::Growing, line) => format!("Leaks {slope} a step{since}{line}: {total}."),
     }
@@ -106,7 +145,8 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
     let others: Vec<_> = growth
         .candidates
         .iter()
-        .filter(|(path, _)| Some(path) != growth.leak.section.as_ref())
+        // Beside a section that explains it, what others leave is handed on and freed elsewhere.
+        .filter(|_| growth.leak.section.is_none())
         .take(OTHER_CANDIDATES)
         .map(|(path, net)| json!({ "section": path, "net_per_step_bytes": net }))
         .collect();
@@ -140,8 +180,14 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
             .with_known("section_net_per_step_bytes", own)
             .with("allocated_at", lines)
             .with_known("declared_caches", is_declared.then(|| json!(growth.declared.names)))
-            .with_known("declared_per_step_bytes", is_declared.then(|| rounded(growth.declared.bytes_per_step, 3)))
-            .with_known("ranks", Some(&growth.leak.ranks).filter(|ranks| !ranks.is_empty()).map(|ranks| json!(ranks)))
+            .with_known(
+                "declared_per_step_bytes",
+                is_declared.then(|| rounded(growth.declared.bytes_per_step, 3)),
+            )
+            .with_known(
+                "ranks",
+                Some(&growth.leak.ranks).filter(|ranks| !ranks.is_empty()).map(|ranks| json!(ranks)),
+            )
             .with("other_candidates", others),
         recommendation: beside(growth)
             + &advice(

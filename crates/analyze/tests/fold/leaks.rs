@@ -34,7 +34,8 @@ struct Process {
 impl Process {
     /// A message with one step that ends with so many live bytes.
     fn step(self, step: u64, live_bytes: f64) -> Value {
-        let mut resource = vec![attribute(attr::RUN_ID, &json!("eight")), attribute("process.pid", &json!(self.pid))];
+        let mut resource =
+            vec![attribute(attr::RUN_ID, &json!("eight")), attribute("process.pid", &json!(self.pid))];
         if self.is_ranked {
             resource.push(attribute(attr::RANK, &json!(self.rank)));
             resource.push(attribute(attr::WORLD_SIZE, &json!(8)));
@@ -112,7 +113,11 @@ fn ranks_that_leak_are_named_with_their_rate_and_the_others_as_healthy() {
     for process in &summary.memory.processes {
         let (rank, course) = (process.rank.unwrap(), process.course.unwrap());
         let leaks = [2, 5].contains(&rank);
-        assert_eq!(course.verdict, if leaks { CourseVerdict::Leak } else { CourseVerdict::None }, "rank {rank}");
+        assert_eq!(
+            course.verdict,
+            if leaks { CourseVerdict::Leak } else { CourseVerdict::None },
+            "rank {rank}"
+        );
         if leaks {
             let rate = course.trend.unwrap().slope_per_step;
             assert!((rate / MIB - 1.0).abs() < 0.1, "rank {rank}: {rate}");
@@ -149,8 +154,12 @@ fn a_process_that_begins_anew_from_its_checkpoint_is_one_of_its_own() {
     // Rank 0 dies after step 299 and goes on from step 200: as much as one that never grew, to whoever mixes them.
     let anew = Process { pid: 900, ..rank(0) };
     let summary = read(&[rank(0).steps(0..300, MIB), anew.steps(200..520, MIB)].concat()).finish(None);
-    let rates: Vec<f64> =
-        summary.memory.processes.iter().map(|one| one.course.unwrap().trend.unwrap().slope_per_step).collect();
+    let rates: Vec<f64> = summary
+        .memory
+        .processes
+        .iter()
+        .map(|one| one.course.unwrap().trend.unwrap().slope_per_step)
+        .collect();
     assert_eq!(summary.memory.course.unwrap().verdict, CourseVerdict::Leak);
     assert!(rates.len() == 2 && rates.iter().all(|rate| (rate / MIB - 1.0).abs() < 0.1), "{rates:?}");
 }

@@ -12,9 +12,10 @@ use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
     ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun,
     ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, LiveFrame, LiveMemory, LiveModule, LiveMoment,
-    LiveRow, LiveSection, MemoryCourse, PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime,
-    ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries, SeriesPoint, SlowStep,
-    SourceLine, Stats, StepChange, StepPeriod, StepPhase, StepSeries, SymbolState, ValuePoint, ValueSeries,
+    LiveRow, LiveSection, MemoryCourse, MemoryFall, PeriodCause, PeriodicSteps, PhaseName, PhasePoint,
+    PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries,
+    SeriesPoint, SlowStep, SourceLine, Stats, StepChange, StepPeriod, StepPhase, StepSeries, SymbolState,
+    ValuePoint, ValueSeries,
 };
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -131,6 +132,7 @@ pub(crate) fn full() -> Summary {
     let course = summary.memory.course.map(|course| MemoryCourse {
         plateau_bytes: Some(700_001),
         more_steps: Some(70_003),
+        fell: Some(MemoryFall { step: 91, from_bytes: 800_003, to_bytes: 100_003 }),
         ..course
     });
     let process = |rank| ProcessMemory {

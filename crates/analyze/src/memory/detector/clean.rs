@@ -4,7 +4,8 @@ use super::LARGEST_BYTES;
 
 /// Points of one process that did no step twice, each list by step.
 pub(super) fn attempts(gauge: &[(u64, f64)]) -> Vec<Vec<(u64, f64)>> {
-    let is_measured = |&&(_, bytes): &&(u64, f64)| bytes.is_finite() && (0.0..LARGEST_BYTES as f64).contains(&bytes);
+    let is_measured =
+        |&&(_, bytes): &&(u64, f64)| bytes.is_finite() && (0.0..LARGEST_BYTES as f64).contains(&bytes);
     let mut all: Vec<Vec<(u64, f64)>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     let mut latest = None;

@@ -7,6 +7,7 @@
 mod clean;
 mod deadline;
 mod falls;
+mod judgment;
 mod levels;
 mod shapes;
 mod slope;
@@ -15,7 +16,7 @@ mod verdict;
 
 pub use deadline::{Left, steps_left};
 pub use falls::Fall;
-pub use verdict::{Judgment, Verdict};
+pub use judgment::{Judgment, Verdict};
 
 /// One gauge over the steps: step number and bytes, in the order they were recorded. Not finite or negative is missing.
 pub type Gauge = [(u64, f64)];
@@ -42,6 +43,9 @@ const LIVE_FLOOR_BYTES: f64 = 65_536.0;
 /// The same of resident and reserved bytes: heaps in pieces creep by as much in a healthy run of some hundred steps.
 const RSS_FLOOR_BYTES: f64 = 2_097_152.0;
 
+/// Part of a growth of resident bytes that counted ones rise by where it is the same.
+const RISES_AS_WELL: f64 = 0.5;
+
 /// The verdict on a process: of counted bytes where there are any, else of resident ones (then suspected).
 #[must_use]
 pub fn judge(memory: &Memory<'_>) -> Judgment {
@@ -66,17 +70,24 @@ pub fn judge(memory: &Memory<'_>) -> Judgment {
         }
         (Verdict::Leak, _) => live,
         // Old bytes are not hidden by what comes and goes.
-        (Verdict::Undecided, Verdict::Leak) => mature,
+        (Verdict::Undecided | Verdict::CacheFilling | Verdict::Stopped, Verdict::Leak) => mature,
         (Verdict::None, Verdict::Leak) if live.least_seen > 0.5 * mature.bytes_per_step => mature,
         _ => live,
     };
-    if counted.verdict == Verdict::None {
-        let held = outside();
-        if held.verdict == Verdict::Leak {
-            return Judgment { verdict: Verdict::Fragmentation, is_suspected: true, ..held };
+    let held = match counted.verdict {
+        Verdict::None | Verdict::Undecided => outside(),
+        _ => return counted,
+    };
+    let grown =
+        held.bytes_per_step * held.steps.1.saturating_sub(held.since_step.unwrap_or(held.steps.1)) as f64;
+    match (held.verdict, counted.verdict) {
+        // Room that doubles is counted at once, and resident as it fills.
+        (Verdict::Leak, _) if counted.risen_bytes >= RISES_AS_WELL * grown => held,
+        (Verdict::Leak, Verdict::None) => {
+            Judgment { verdict: Verdict::Fragmentation, is_suspected: true, ..held }
         }
+        _ => counted,
     }
-    counted
 }
 
 #[cfg(test)]

@@ -1,105 +1,11 @@
 //! The verdict on one gauge: which shape describes it, whether its rise is more than chance, and whether it goes on.
 
 use super::clean::attempts;
-use super::falls::{Fall, falls};
+use super::falls::falls;
+use super::judgment::{Judgment, Verdict};
 use super::levels::{Levels, levels};
 use super::shapes::{Fit, Kind, fits};
 use super::slope::{Slope, apart, dependence, reach_of_blocks, slope};
-
-/// What memory does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Verdict {
-    /// Grows, and goes on.
-    Leak,
-    /// Grows ever more slowly.
-    Decelerating,
-    /// Grew from the begin to a size that it keeps.
-    CacheFilling,
-    /// Grew for a while, and no more.
-    Stopped,
-    /// The heap keeps its size, what the process holds of the system grows.
-    Fragmentation,
-    /// Keeps its size, as far as can be seen.
-    None,
-    /// Several of these describe it as well.
-    #[default]
-    Undecided,
-}
-
-impl Verdict {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Leak,
-        Self::Decelerating,
-        Self::CacheFilling,
-        Self::Stopped,
-        Self::Fragmentation,
-        Self::None,
-        Self::Undecided,
-    ];
-
-    /// Its name in JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Leak => "leak",
-            Self::Decelerating => "decelerating",
-            Self::CacheFilling => "cache_filling",
-            Self::Stopped => "stopped",
-            Self::Fragmentation => "fragmentation",
-            Self::None => "none",
-            Self::Undecided => "undecided",
-        }
-    }
-
-    /// The smaller, the more there is to tell.
-    pub(super) const fn rank(self) -> u8 {
-        self as u8
-    }
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A verdict and what it rests on; rates in bytes a step.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Judgment {
-    /// What memory does.
-    pub verdict: Verdict,
-    /// Whether it rests on resident memory alone.
-    pub is_suspected: bool,
-    /// The rate of growth since `since_step`.
-    pub bytes_per_step: f64,
-    /// Its 95 % interval.
-    pub interval: (f64, f64),
-    /// Probability of such a slope by chance.
-    pub chance: f64,
-    /// Step from which on it grows, at that rate.
-    pub since_step: Option<u64>,
-    /// Where growth comes to that ends, bytes.
-    pub plateau_bytes: Option<f64>,
-    /// The smallest rate that would have been seen.
-    pub least_seen: f64,
-    /// About how many more steps decide.
-    pub more_steps: Option<u64>,
-    /// Points that it rests on.
-    pub points: usize,
-    /// First and last step of these.
-    pub steps: (u64, u64),
-    /// Where it jumps back after it had grown, and what it was before.
-    pub fell: Option<Fall>,
-}
-
-impl Judgment {
-    /// Whether it leaks.
-    #[must_use]
-    pub fn is_leak(&self) -> bool {
-        self.verdict == Verdict::Leak
-    }
-}
 
 /// Points below which nothing is told.
 const LEAST_POINTS: usize = 6;
@@ -113,9 +19,28 @@ const CHANCE: f64 = 0.01;
 /// By how much the criterion of what rises must be better than that of what ends.
 const MARGIN: f64 = -1.5;
 
+/// By how much the criterion of what ends may be better where nothing is told of either.
+const CLOSE: f64 = 2.5;
+
+/// By how much the criterion of a bend must be better than that of what slows all along.
+const BENT: f64 = 10.0;
+
+/// Share of the run after a bend that is no part of the line which follows, and the least share that this has to be.
+const AFTER_BEND: f64 = 0.02;
+const LEAST_END: f64 = 0.25;
+
+/// Part of a fall by which memory has to come to more than before it, where a leak goes on through it.
+const BEYOND: f64 = 0.3;
+
+/// How much faster than on the whole what speeds up grows at its end.
+const FASTER: f64 = 1.5;
+
 /// By how much worse by the criterion a shape is that may be the right one all the same: one to twenty (A. E. Raftery,
 /// Sociological Methodology 25 (1995), 111–163).
 const RIVAL: f64 = 6.0;
+
+/// Share of the run after which no such shape may begin to rise.
+const LATEST_RIVAL: f64 = 0.75;
 
 /// Part of its range below which differences between levels mean nothing.
 const FINE: f64 = 0.004;
@@ -145,21 +70,25 @@ pub(super) fn of(gauge: &[(u64, f64)], floor_bytes: f64) -> Judgment {
 }
 
 fn attempt_of(points: &[(u64, f64)], floor_bytes: f64) -> Judgment {
-    let whole = course_of(points, floor_bytes);
-    let falls = if whole.is_leak() { Vec::new() } else { falls(points, floor_bytes) };
+    let whole = course_of(points, floor_bytes, true);
+    let falls = falls(points, floor_bytes);
     let Some(&(at, fall)) = falls.last() else { return whole };
     let before = falls.iter().rev().nth(1).map_or(0, |(at, _)| *at);
-    let grew = course_of(points.get(before..at).unwrap_or_default(), floor_bytes);
-    if !grew.is_leak() {
+    let (grown, since) = (points.get(before..at).unwrap_or_default(), points.get(at..).unwrap_or_default());
+    // What leaks through a fall comes to more than ever before.
+    let lowest = grown.iter().map(|point| point.1).fold(f64::MAX, f64::min);
+    let beyond = fall.from_bytes + BEYOND * (fall.from_bytes - lowest);
+    if whole.is_leak() && since.iter().any(|point| point.1 > beyond)
+        || !course_of(grown, floor_bytes, false).is_leak()
+    {
         return whole;
     }
     let told = Judgment { fell: Some(fall), ..whole };
-    let since = course_of(points.get(at..).unwrap_or_default(), floor_bytes);
-    if !since.is_leak() {
+    if !whole.is_leak() && !course_of(since, floor_bytes, false).is_leak() {
         return told;
     }
     // Twice the same growth leaks over a restart, and is healthy where each stage of a program clears what it kept.
-    let again = (at - before).saturating_sub(points.len() - at).max(1);
+    let again = grown.len().saturating_sub(since.len()).max(1);
     let more_steps = Some(steps_of(again, points.len(), told.steps));
     Judgment { verdict: Verdict::Undecided, more_steps, ..told }
 }
@@ -170,7 +99,8 @@ fn steps_of(more: usize, points: usize, steps: (u64, u64)) -> u64 {
     (more as f64 * each.max(1.0)).ceil() as u64
 }
 
-fn course_of(points: &[(u64, f64)], floor_bytes: f64) -> Judgment {
+/// `may_bend` is whether the end of a series that slows at a place may be judged by itself.
+fn course_of(points: &[(u64, f64)], floor_bytes: f64, may_bend: bool) -> Judgment {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Judgment::default() };
     let known =
         Judgment { points: points.len(), steps: (first.0, last.0), chance: 1.0, ..Judgment::default() };
@@ -184,16 +114,20 @@ fn course_of(points: &[(u64, f64)], floor_bytes: f64) -> Judgment {
     let levels = levels.settled();
     let (Some(&begin), Some(&end)) = (levels.steps.first(), levels.steps.last()) else { return known };
     let times: Vec<f64> = levels.steps.iter().map(|step| (step - begin) / (end - begin)).collect();
-    Case { levels: &levels, times, length: end - begin, begin, floor_bytes }.judge(known)
+    let case = Case { points, levels: &levels, times, length: end - begin, begin, floor_bytes, may_bend };
+    let risen_bytes = levels.bytes.last().unwrap_or(&0.0) - levels.bytes.first().unwrap_or(&0.0);
+    case.judge(Judgment { risen_bytes, ..known })
 }
 
 /// Levels of an attempt over times from 0 to 1.
 struct Case<'a> {
+    points: &'a [(u64, f64)],
     levels: &'a Levels,
     times: Vec<f64>,
     length: f64,
     begin: f64,
     floor_bytes: f64,
+    may_bend: bool,
 }
 
 impl Case<'_> {
@@ -217,14 +151,14 @@ impl Case<'_> {
         let Some(nearest) = near(&all) else { return known };
         let dependent = dependence(&nearest.rest(&bytes));
         let apart = apart(count, dependent).max(4.0);
-        let best = |does: &dyn Fn(Kind) -> bool| {
+        let best = |does: &dyn Fn(&Fit) -> bool| {
             all.iter()
-                .filter(|fit| does(fit.kind))
+                .filter(|fit| does(fit))
                 .map(|fit| (fit.criterion(apart, floor), fit))
                 .min_by(|a, b| a.0.total_cmp(&b.0))
         };
-        let rising = best(&|kind| kind == Kind::Rises);
-        let Some((ends_at, ends)) = best(&|kind| kind != Kind::Rises) else { return known };
+        let rising = best(&|fit| fit.kind == Kind::Rises);
+        let Some((ends_at, ends)) = best(&|fit| fit.kind != Kind::Rises) else { return known };
         let whole = self.slope(0.0, None, &bytes, floor);
         let chance = super::student::quantile(CHANCE, whole.freedom) * whole.error;
         let rough = (nearest.left / count + floor).sqrt();
@@ -239,15 +173,23 @@ impl Case<'_> {
             && growth >= self.floor_bytes.max(LEAST_PIECES * self.levels.quantum)
             && growth >= RISE * scatter;
         if is_clear && rises_at + MARGIN <= ends_at && self.goes_on(&rise, rises, &bytes) {
-            let told = self.rated(Judgment { verdict: Verdict::Leak, ..known }, &rise, rises.since);
+            let known = Judgment { verdict: Verdict::Leak, ..known };
+            if let Some((late, since)) = self.faster(&rise, rises, &bytes, floor) {
+                return self.rated(known, &late, since);
+            }
+            let told = self.rated(known, &rise, rises.since);
             let rivals: Vec<&Fit> = all
                 .iter()
-                .filter(|fit| fit.kind == Kind::Rises && fit.criterion(apart, floor) <= rises_at + if v() & 2 > 0 { 10.0 } else if v() & 128 > 0 { 3.0 } else { RIVAL })
+                .filter(|fit| fit.kind == Kind::Rises && fit.criterion(apart, floor) <= rises_at + RIVAL)
                 .collect();
             let interval = self.between(&rise, rises, &rivals, &bytes, floor);
             return Judgment { interval, ..told };
         }
-        if is_clear && rises_at < ends_at + MARGIN {
+        if let Some(end) = self.after_bend(ends, &|kind| best(kind).map(|found| found.0), ends_at) {
+            return end;
+        }
+        let is_near = |by: f64| rises_at < ends_at + by;
+        if is_clear && (is_near(MARGIN) || is_near(CLOSE) && self.goes_on(&rise, rises, &bytes)) {
             // As many as the end of it that does not go on: twice that tells a line from what has stopped.
             let more = (self.length * (1.0 - rises.since) / 3.0).ceil() as u64;
             return Judgment { more_steps: Some(more.max(1)), ..self.rated(known, &rise, rises.since) };
@@ -257,16 +199,23 @@ impl Case<'_> {
 
     fn ended(&self, known: Judgment, ends: &Fit, whole: &Slope) -> Judgment {
         let rise = ends.at.last().unwrap_or(&0.0) - ends.at.first().unwrap_or(&0.0);
-        if rise < self.floor_bytes {
-            return Judgment { verdict: Verdict::None, ..known };
-        }
+        // Who would not have seen memory grow by as much as there is knows nothing.
+        let is_blind = known.least_seen * self.length > self.levels.bytes.iter().copied().fold(0.0, f64::max);
         let verdict = match ends.kind {
+            _ if rise < self.floor_bytes => {
+                if is_blind {
+                    Verdict::Undecided
+                } else {
+                    Verdict::None
+                }
+            }
             Kind::Slows => Verdict::Decelerating,
             Kind::Stops if ends.at.iter().take(4).any(|at| (at - ends.at[0]).abs() > 1.0) => {
                 Verdict::CacheFilling
             }
             Kind::Stops => Verdict::Stopped,
-            Kind::Steps if whole.chance() <= CHANCE => Verdict::Undecided,
+            Kind::Steps if whole.chance() <= CHANCE || ends.climbs() => Verdict::Undecided,
+            _ if is_blind => Verdict::Undecided,
             _ => Verdict::None,
         };
         // Two more of its steps, if they are stairs.
@@ -280,41 +229,41 @@ impl Case<'_> {
     fn between(&self, rise: &Slope, fit: &Fit, rivals: &[&Fit], bytes: &[f64], floor: f64) -> (f64, f64) {
         let (times, values) = self.risen(fit.since, Some(fit), bytes);
         let reach = rise.reach().max(reach_of_blocks(&times, &values));
-        let rates = || rivals.iter().map(|rival| self.slope(rival.since, Some(rival), bytes, floor).rate);
-        let mut reach = reach;
-        if v() & 16 > 0 { reach *= 1.3; }
-        let mut low = rates().fold(rise.rate - reach, f64::min);
-        let mut high = rates().fold(rise.rate + reach, f64::max);
-        if v() & 1 > 0 {
-            for rival in rivals {
-                let one = self.slope(rival.since, Some(rival), bytes, floor);
-                low = low.min(one.rate - one.reach());
-                high = high.max(one.rate + one.reach());
-            }
-        }
-        if v() & 8 > 0 {
-            for part in [0.5, 2.0 / 3.0] {
-                let from = fit.since + (1.0 - fit.since) * part;
-                let tail = self.slope(from, Some(fit), bytes, floor).rate;
-                low = low.min(tail);
-                high = high.max(tail);
-            }
-        }
-        if v() & (32 | 64) > 0 {
-            let lag = if v() & 32 > 0 { 4 } else { 2 };
-            let mut local: Vec<f64> = (lag..times.len()).map(|at| (values[at] - values[at - lag]) / (times[at] - times[at - lag])).collect();
-            local.sort_unstable_by(f64::total_cmp);
-            if local.len() > 6 {
-                let q = |p| super::levels::quantile(&local, p);
-                let rate = q(0.5);
-                let error = (q(0.75) - q(0.25)) / 1.35 * 1.25 / (local.len() as f64 / lag as f64).sqrt();
-                if (rate - rise.rate).abs() > 2.0 * error {
-                    low = low.min(rate - 2.0 * error);
-                    high = high.max(rate + 2.0 * error);
-                }
-            }
-        }
+        let ends = |rival: &&Fit| {
+            let slope = self.slope(rival.since, Some(rival), bytes, floor);
+            (slope.rate - slope.reach(), slope.rate + slope.reach())
+        };
+        // At the very end there is too little to tell a rate by.
+        let rivals = rivals.iter().filter(|rival| rival.since <= LATEST_RIVAL);
+        let (low, high) = rivals
+            .map(ends)
+            .fold((rise.rate - reach, rise.rate + reach), |(low, high), (a, b)| (low.min(a), high.max(b)));
         (low / self.length, high / self.length)
+    }
+
+    /// The verdict on what follows a bend, where memory that grew fast goes on as a line: a cache that is full, and a leak.
+    fn after_bend(
+        &self,
+        ends: &Fit,
+        best: &dyn Fn(&dyn Fn(&Fit) -> bool) -> Option<f64>,
+        ends_at: f64,
+    ) -> Option<Judgment> {
+        let is_bend = |fit: &Fit| fit.kind == Kind::Slows && fit.since > 0.0;
+        let others = best(&|fit| fit.kind != Kind::Rises && !is_bend(fit))?;
+        if !self.may_bend || !is_bend(ends) || ends_at + BENT > others {
+            return None;
+        }
+        let from = self.begin + (ends.since + AFTER_BEND) * self.length;
+        let end = self.points.get(self.points.partition_point(|point| (point.0 as f64) < from)..)?;
+        let judged = course_of(end, self.floor_bytes, false);
+        (judged.is_leak() && end.len() as f64 >= LEAST_END * self.points.len() as f64).then_some(judged)
+    }
+
+    /// The slope at the end and where that begins, of what rises ever faster.
+    fn faster(&self, rise: &Slope, fit: &Fit, bytes: &[f64], floor: f64) -> Option<(Slope, f64)> {
+        let since = fit.since + (1.0 - fit.since) * 0.75;
+        let late = self.slope(since, Some(fit), bytes, floor);
+        (late.rate > FASTER * rise.rate && late.rate - late.reach() > rise.rate).then_some((late, since))
     }
 
     /// Whether the last third rises as well, as far as can be seen.
@@ -359,5 +308,3 @@ fn clipped(bytes: &[f64], shape: &Fit, floor: f64) -> Vec<f64> {
     let most = STRAY * (1.5 * super::levels::quantile(&sizes, 0.5)).max(floor);
     shape.at.iter().zip(&rest).map(|(at, rest)| at + rest.clamp(-most, most)).collect()
 }
-
-fn v() -> u32 { std::env::var("V").ok().and_then(|v| v.parse().ok()).unwrap_or(0) }

@@ -259,7 +259,8 @@ pub(super) const TABLES: &[Table] = &[
          slope_bytes_per_step=course.trend.slope_per_step low_bytes_per_step=course.trend.confidence_interval.0 \
          high_bytes_per_step=course.trend.confidence_interval.1 p_value=course.trend.p_value points=course.trend.n \
          plateau_bytes=course.plateau_bytes least_seen_bytes_per_step=course.least_seen_bytes_per_step \
-         more_steps=course.more_steps impossible_values",
+         more_steps=course.more_steps fell_step=course.fell.step fell_from_bytes=course.fell.from_bytes \
+         fell_to_bytes=course.fell.to_bytes impossible_values",
     ),
     // A row a section that holds much; then one of all others and one of all.
     (
