@@ -3,7 +3,7 @@
 use super::clean::attempts;
 use super::falls::falls;
 use super::judgment::{Judgment, Verdict};
-use super::levels::{Levels, levels};
+use super::levels::{Levels, clipped, levels};
 use super::shapes::{Fit, Kind, fits};
 use super::slope::{Slope, apart, dependence, reach_of_blocks, slope};
 
@@ -53,9 +53,6 @@ const RISE: f64 = 6.0;
 
 /// Pieces in which memory grows, at least.
 const LEAST_PIECES: f64 = 5.0;
-
-/// Deviations from the nearest shape beyond which levels count as that.
-const STRAY: f64 = 4.0;
 
 /// The verdict on one gauge, of the attempt that tells most.
 pub(super) fn of(gauge: &[(u64, f64)], floor_bytes: f64) -> Judgment {
@@ -145,7 +142,7 @@ impl Case<'_> {
                 .cloned()
         };
         let Some(first) = near(&fits(&self.times, raw)) else { return known };
-        let bytes = clipped(raw, &first, floor.sqrt());
+        let bytes = clipped(&first.at, &first.rest(raw), floor.sqrt());
         let all = fits(&self.times, &bytes);
         let count = bytes.len() as f64;
         let Some(nearest) = near(&all) else { return known };
@@ -298,13 +295,4 @@ impl Case<'_> {
             ..known
         }
     }
-}
-
-/// Levels, none farther from a shape than most are by far.
-fn clipped(bytes: &[f64], shape: &Fit, floor: f64) -> Vec<f64> {
-    let rest = shape.rest(bytes);
-    let mut sizes: Vec<f64> = rest.iter().map(|value| value.abs()).collect();
-    sizes.sort_unstable_by(f64::total_cmp);
-    let most = STRAY * (1.5 * super::levels::quantile(&sizes, 0.5)).max(floor);
-    shape.at.iter().zip(&rest).map(|(at, rest)| at + rest.clamp(-most, most)).collect()
 }
