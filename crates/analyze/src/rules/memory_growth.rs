@@ -96,7 +96,7 @@ fn without_leak(summary: &Summary, course: &MemoryCourse) -> String {
             format!("{memory} filled up to about {end}, as a cache does, and stays there")
         }
         CourseVerdict::Stopped => format!("{memory} grew for a while and stopped at about {end}"),
-        _ => format!("{memory} does not grow; {seen} a step would have been seen"),
+        _ => format!("{memory} does not grow on; {seen} a step would have been seen"),
     }
 }
 

@@ -29,6 +29,9 @@ const BENT: f64 = 10.0;
 const AFTER_BEND: f64 = 0.02;
 const LEAST_END: f64 = 0.25;
 
+/// Part of a rise that has ended by which memory rises again.
+const AGAIN: f64 = 0.05;
+
 /// Part of a fall by which memory has to come to more than before it, where a leak goes on through it.
 const BEYOND: f64 = 0.3;
 
@@ -207,6 +210,7 @@ impl Case<'_> {
                 }
             }
             Kind::Slows => Verdict::Decelerating,
+            Kind::Stops if self.rises_after(ends, rise) => Verdict::Undecided,
             Kind::Stops if ends.at.iter().take(4).any(|at| (at - ends.at[0]).abs() > 1.0) => {
                 Verdict::CacheFilling
             }
@@ -219,6 +223,13 @@ impl Case<'_> {
         let stairs = 2.0 * self.length / (ends.changes() + 1.0);
         let more_steps = (verdict == Verdict::Undecided).then_some(stairs.ceil() as u64);
         Judgment { verdict, plateau_bytes: ends.plateau, more_steps, ..known }
+    }
+
+    /// Whether memory rises again after the end of a rise.
+    fn rises_after(&self, ends: &Fit, rise: f64) -> bool {
+        let after = self.slope(ends.since, None, &self.levels.bytes, 0.0);
+        let again = after.rate * (1.0 - ends.since);
+        again >= self.floor_bytes.max(AGAIN * rise) && after.chance() <= CHANCE
     }
 
     /// The 95 % interval of a rate, bytes a step: of what its shape leaves, whether that follows from level to level or hangs

@@ -136,7 +136,7 @@ fn each_verdict_has_its_sentence() {
             Some(600 << 20),
             "live memory grew for a while and stopped at about 600 MiB",
         ),
-        (CourseVerdict::None, None, "live memory does not grow; 2.00 KiB a step would have been seen"),
+        (CourseVerdict::None, None, "live memory does not grow on; 2.00 KiB a step would have been seen"),
     ];
     for (verdict, plateau, sentence) in said {
         assert_eq!(fine(RULE, &does(verdict, plateau, None)), sentence);
