@@ -22,7 +22,7 @@ fn held_since(summary: &Summary, since_step: u64) -> BTreeMap<&str, f64> {
         return BTreeMap::new();
     };
     let steps = (last.step - first.step).saturating_mul(summary.state.instances.max(1)) as f64;
-    let rate = |at: usize| Some((last.sections.get(at)? - first.sections.get(at)?) as f64 / steps);
+    let rate = |at: usize| Some((*last.sections.get(at)? as f64 - *first.sections.get(at)? as f64) / steps);
     let alone = held.sections.iter().enumerate().filter(|(_, section)| !section.includes_nested);
     alone.filter_map(|(at, section)| Some((section.path.as_str(), rate(at)?))).collect()
 }
