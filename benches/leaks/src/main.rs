@@ -44,6 +44,53 @@ struct Rates {
     inside: u32,
 }
 
+impl Rates {
+    fn add(&mut self, judged: &detector::Judgment, rate: f64) {
+        self.seen += 1;
+        self.near += u32::from((judged.bytes_per_step - rate).abs() <= NEAR * rate);
+        self.inside += u32::from(judged.interval.0 <= rate && rate <= judged.interval.1);
+    }
+
+    fn sum(&mut self, other: &Self) {
+        self.seen += other.seen;
+        self.near += other.near;
+        self.inside += other.inside;
+    }
+
+    fn words(&self) -> String {
+        if self.seen == 0 { String::new() } else { format!("   inside {}/{}", self.inside, self.seen) }
+    }
+}
+
+/// How often what was undecided half-way is decided after so many more steps as were told.
+#[derive(Default)]
+struct Waits {
+    told: u32,
+    decided: u32,
+}
+
+impl Waits {
+    fn add(&mut self, points: &[(u64, f64)], rss: bool) {
+        let judge = |points: &[(u64, f64)]| {
+            let gauges = if rss { (&[][..], points) } else { (points, &[][..]) };
+            detector::judge(&Memory { live: gauges.0, rss: gauges.1, ..Memory::default() })
+        };
+        let half = &points[..points.len() / 2];
+        let judged = judge(half);
+        let Some((more, last)) = judged.more_steps.zip(half.last()) else { return };
+        let until = points.partition_point(|point| point.0 <= last.0 + more);
+        if until < points.len() {
+            self.told += 1;
+            self.decided += u32::from(judge(&points[..until]).verdict != Verdict::Undecided);
+        }
+    }
+
+    fn sum(&mut self, other: &Self) {
+        self.told += other.told;
+        self.decided += other.decided;
+    }
+}
+
 impl Score {
     fn add(&mut self, leaks: bool, said: bool) {
         self.leaks += u32::from(leaks);
@@ -82,10 +129,17 @@ fn main() -> ExitCode {
         }
     };
     let seeds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(SEEDS);
-    let (mut ours, mut peer, mut rates) = (Score::default(), Score::default(), Rates::default());
+    let (mut ours, mut peer) = (Score::default(), Score::default());
+    let (mut rates, mut waits) = (Rates::default(), Waits::default());
     for family in families {
-        let (own, other) =
-            of_family(family, seeds, has("judging"), has("rss"), &mut [&mut ours, &mut peer], &mut rates);
+        let (own, other) = of_family(
+            family,
+            seeds,
+            has("judging"),
+            has("rss"),
+            &mut [&mut ours, &mut peer],
+            (&mut rates, &mut waits),
+        );
         println!("{own}   {other}");
     }
     println!("\n{}\n{}", ours.line("stepscope"), peer.line("Mann-Kendall (Hamed-Rao)"));
@@ -95,6 +149,10 @@ fn main() -> ExitCode {
         NEAR * 100.0,
         rates.near,
         rates.inside
+    );
+    println!(
+        "of {} runs that were undecided half-way: decided after so many more steps as were told {}",
+        waits.told, waits.decided
     );
     ExitCode::SUCCESS
 }
@@ -106,9 +164,10 @@ fn of_family(
     judging: bool,
     rss: bool,
     all: &mut [&mut Score; 2],
-    rates: &mut Rates,
+    (rates, all_waits): (&mut Rates, &mut Waits),
 ) -> (String, String) {
     let mut said = [0u32; 7];
+    let (mut of_family, mut waits) = (Rates::default(), Waits::default());
     let mut peers = 0;
     for seed in 0..seeds {
         let case = series(family, seed + 1, judging, rss);
@@ -120,16 +179,17 @@ fn of_family(
         let judged = detector::judge(&memory);
         let verdict = judged.verdict;
         if let (true, Some(rate)) = (judged.is_leak() && !rss, case.rate) {
-            rates.seen += 1;
-            rates.near += u32::from((judged.bytes_per_step - rate).abs() <= NEAR * rate);
-            rates.inside += u32::from(judged.interval.0 <= rate && rate <= judged.interval.1);
+            of_family.add(&judged, rate);
         }
+        waits.add(&case.points, rss);
         said[verdict as usize] += 1;
         all[0].add(case.leaks, verdict == Verdict::Leak);
         let peer = mann_kendall::rises(&case.points);
         peers += u32::from(peer);
         all[1].add(case.leaks, peer);
     }
+    rates.sum(&of_family);
+    all_waits.sum(&waits);
     let label = if family.leaks { "leaks" } else { "healthy" };
     let verdicts = ["leak", "decelerating", "full", "stopped", "fragmentation", "none", "undecided"];
     let list: Vec<String> = verdicts
@@ -140,7 +200,7 @@ fn of_family(
         .collect();
     (
         format!("{label:<8}{:<30} {:>3}/{seeds}", family.name, said[0]),
-        format!("peer {peers:>3}   {}", list.join(", ")),
+        format!("peer {peers:>3}   {}{}", list.join(", "), of_family.words()),
     )
 }
 
@@ -164,30 +224,42 @@ fn run(name: &str, seed: u64) -> ExitCode {
     std::process::exit(0)
 }
 
-/// Runs of all programs, judged by live bytes and by resident bytes alone.
+/// Runs of all programs, judged by live and resident bytes as a report does, and by either alone.
 fn programs(runs: u64) -> ExitCode {
     let (mut live_score, mut rss_score, mut near) = (Score::default(), Score::default(), 0);
+    let mut both_score = Score::default();
     for program in programs::PROGRAMS {
-        let (mut said, mut said_rss) = (0, 0);
+        let (mut said, mut said_live, mut said_rss) = (0, 0, 0);
         for seed in 1..=runs {
             let Some((rate, live, rss)) = recorded(program.name, seed) else {
                 eprintln!("failed to run '{}'", program.name);
                 return ExitCode::FAILURE;
             };
-            let judged = detector::judge(&Memory { live: &live, ..Memory::default() });
+            let judged = detector::judge(&Memory { live: &live, rss: &rss, ..Memory::default() });
+            let by_live = detector::judge(&Memory { live: &live, ..Memory::default() });
             let alone = detector::judge(&Memory { rss: &rss, ..Memory::default() });
             said += u32::from(judged.is_leak());
+            said_live += u32::from(by_live.is_leak());
             said_rss += u32::from(alone.is_leak());
-            live_score.add(program.leaks, judged.is_leak());
+            both_score.add(program.leaks, judged.is_leak());
+            live_score.add(program.leaks, by_live.is_leak());
             rss_score.add(program.leaks, alone.is_leak());
             let is_near = (judged.bytes_per_step - rate).abs() <= NEAR * rate;
             near += u32::from(program.leaks && judged.is_leak() && is_near);
         }
         let label = if program.leaks { "leaks" } else { "healthy" };
-        println!("{label:<8}{:<26} live {said:>2}/{runs}   resident {said_rss:>2}/{runs}", program.name);
+        println!(
+            "{label:<8}{:<26} both {said:>2}/{runs}   live {said_live:>2}/{runs}   resident {said_rss:>2}/{runs}",
+            program.name
+        );
     }
-    println!("\n{}\n{}", live_score.line("live bytes"), rss_score.line("resident bytes alone"));
-    println!("rate within {:.0} % of the truth: {near} of {}", NEAR * 100.0, live_score.leaks);
+    println!(
+        "\n{}\n{}\n{}",
+        both_score.line("live and resident bytes"),
+        live_score.line("live bytes alone"),
+        rss_score.line("resident bytes alone")
+    );
+    println!("rate within {:.0} % of the truth: {near} of {}", NEAR * 100.0, both_score.leaks);
     ExitCode::SUCCESS
 }
 

@@ -93,6 +93,29 @@ fn history_beside_epochs(random: &mut Random) -> (Step, Option<f64>) {
     (Box::new(step), Some(each as f64))
 }
 
+/// A cache that is full before the middle of the run, beside a log that is not cleared.
+fn leak_beside_cache(random: &mut Random) -> (Step, Option<f64>) {
+    let (each, full) = (size(random), random.between(0.15, 0.5));
+    let (mut log, mut held, mut most) = (Vec::new(), VecDeque::new(), None);
+    let step = move |at: usize, share: f64| {
+        log.push(tensor(each / 4));
+        held.push_back(tensor(each));
+        if share >= full {
+            let most = *most.get_or_insert(at);
+            while held.len() > most {
+                held.pop_front();
+            }
+        }
+    };
+    (Box::new(step), Some((each / 4) as f64))
+}
+
+/// One vector, whose room doubles.
+fn vector(random: &mut Random) -> (Step, Option<f64>) {
+    let (each, mut history) = (size(random) / 8, Vec::new());
+    (Box::new(move |at, _| history.extend(std::iter::repeat_n(at as f64, each))), Some(8.0 * each as f64))
+}
+
 fn trains(random: &mut Random) -> (Step, Option<f64>) {
     let (each, mut own) = (size(random), Random(random.0));
     let mut batch = Vec::new();
@@ -213,6 +236,8 @@ pub(crate) const PROGRAMS: &[Program] = &[
     leak("detached threads", threads),
     leak("cache without bound", cache_without_bound),
     leak("history beside epochs", history_beside_epochs),
+    leak("leak beside a full cache", leak_beside_cache),
+    leak("vector that doubles", vector),
     healthy("training", trains),
     healthy("cache", cache),
     healthy("curriculum", curriculum),

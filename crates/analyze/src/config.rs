@@ -40,6 +40,8 @@ pub struct Bounds {
     pub paths: usize,
     /// Points of a series over steps; beyond, points hold twice as many steps.
     pub points: usize,
+    /// Points of the series of a process' memory over steps; beyond, points hold twice as many steps.
+    pub process_points: usize,
     /// Points of the series of phases over steps; beyond, points hold twice as many steps.
     pub phase_points: usize,
     /// Call paths of a run of which is kept what they left allocated over the steps; those with the smallest hashes are
@@ -72,6 +74,7 @@ impl Default for Bounds {
             instances: 65_536,
             paths: 65_536,
             points: 65_536,
+            process_points: 512,
             phase_points: 1_024,
             memory_sections: 2_048,
             memory_cells: 131_072,

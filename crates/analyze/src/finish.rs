@@ -150,6 +150,8 @@ fn of_run(
     let p95_ns = of_primary.and_then(|row| row.steady.p95);
     let pace = input::Pace { from_ns: steps.warm_until_ns(primary), step_ns: p95_ns.unwrap_or(0) };
     let is_all = state.is_ended() == Some(true) && !run.instances.values().any(|acc| acc.aggregates.is_cut);
+    let series_of = |mode| series.iter().find(|row| row.mode == mode);
+    let memory = memory::summary(run, primary.and_then(series_of), steps);
     Summary {
         found: true,
         run: identity(key),
@@ -164,12 +166,8 @@ fn of_run(
         critical_path: critical::of(run, primary, &sections.rows, warm.other_ns(primary), &waits.parts),
         slowest: sections::slowest(&sections.rows),
         most_variable: sections::most_variable(&sections.rows, config.min_calls),
-        memory: memory::summary(
-            run,
-            primary.and_then(|mode| series.iter().find(|row| row.mode == mode)),
-            steps,
-        ),
-        live_memory: live_memory::of(&context, primary),
+        live_memory: live_memory::of(&context, primary, memory.fastest()),
+        memory,
         metrics: metrics::summary(measured, &context, primary),
         values: series::values(run, steps.numbers.of_mode(Mode::Train)),
         changes: changes::of(&context, &sections.rows),

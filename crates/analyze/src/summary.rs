@@ -19,7 +19,7 @@ pub use crate::loaders::summary::{
     UnderDemand, WaitSummary, WaitedBy, WorkerRow,
 };
 pub use crate::memory::summary::{
-    CourseVerdict, MemoryCourse, MemorySummary, ProcessMemory, RetainedFigures, RetainedPoint,
+    CourseVerdict, MemoryCourse, MemoryFall, MemorySummary, ProcessMemory, RetainedFigures, RetainedPoint,
     RetainedSection, RetainedSeries, Trend, TrendPair,
 };
 pub use crate::metrics::summary::{

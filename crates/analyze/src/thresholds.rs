@@ -30,6 +30,18 @@ macro_rules! thresholds {
     };
 }
 
+/// Names that a threshold lists.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Names(pub Vec<String>);
+
+impl std::fmt::Display for Names {
+    /// As in a `stepscope.toml`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
 /// A threshold as the help shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Threshold {
@@ -49,6 +61,10 @@ const SEVERITY: &str = "severity";
 
 /// What is wrong with the value of a threshold, and what is allowed; absent where it can be.
 pub(crate) fn fault(threshold: &Threshold) -> Option<String> {
+    // Names can be any.
+    if threshold.value.starts_with('[') {
+        return None;
+    }
     let part = PARTS_OF_ONE.iter().find(|(end, _)| threshold.key.ends_with(end));
     let is_severity = threshold.key.rsplit('_').next() == Some(SEVERITY);
     let most = match part {

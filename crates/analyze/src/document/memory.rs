@@ -5,6 +5,7 @@ use super::names::word;
 use super::plot::Plot;
 use super::series::{held_series, series, together};
 use super::{Cell, Document, Shown, cells, palette};
+use crate::report::units::things;
 use crate::report::{Memory, Report};
 use crate::summary::{Gauge, RetainedFigures, RetainedPoint, RetainedSeries, SeriesPoint, StepSeries};
 
@@ -55,6 +56,11 @@ fn trends(memory: &Memory, doc: &mut Document) {
             float(pair.whole.map(|trend| trend.slope_per_step), Unit::BytesChange)
         })
         .end();
+    let processes = memory.processes.iter().filter(|process| process.is_told).count();
+    if processes > 1 {
+        let all = things(processes as u64, "process", "processes");
+        doc.say(Shown::ALL, format!("First, last and growth are means of {all}; most is that of one."));
+    }
 }
 
 fn processes(memory: &Memory, doc: &mut Document) {
@@ -68,6 +74,13 @@ fn processes(memory: &Memory, doc: &mut Document) {
         .column(Shown::ALL, ">Resident at most", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
         .column(Shown::HTML, ">Live at last", "live_last_bytes", |(_, row)| bytes(row.live_last_bytes))
         .column(Shown::ALL, ">Live at most", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
+        .column(Shown::HTML, "Over the steps", "", |(_, row)| {
+            row.course.map_or(Cell::Empty, |course| Cell::Plain(course.verdict.name().replace('_', " ")))
+        })
+        .column(Shown::HTML, ">A step", "course/trend/slope_per_step", |(_, row)| {
+            let trend = row.course.and_then(|course| course.trend);
+            float(trend.map(|trend| trend.slope_per_step), Unit::BytesChange)
+        })
         .end();
     doc.more(Shown::BRIEF, all, most, ("process", "processes"));
 }

@@ -4,24 +4,35 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
+use stepscope_model::Resource;
 
 use super::summary::Held;
 use super::{LiveSamples, Moment, lines};
 use crate::context::Context;
 use crate::metrics::stretches::StepTimes;
-use crate::summary::{LiveFrame, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, SymbolState};
+use crate::summary::{
+    LiveFrame, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, ProcessMemory, SymbolState,
+};
 
 /// Sections that are told over the moments.
 const SECTIONS: usize = 8;
 
-/// What was live in the process that held most; absent where none took samples.
-pub(crate) fn of(context: &Context<'_>, primary: Option<Mode>) -> Option<LiveMemory> {
+/// What was live in the process that held most, or in the one that leaks fastest of several; absent where none took samples.
+pub(crate) fn of(
+    context: &Context<'_>,
+    primary: Option<Mode>,
+    leaks: Option<&ProcessMemory>,
+) -> Option<LiveMemory> {
     let processes = context.run.instances.iter();
     let known = processes.filter(|(_, acc)| !acc.live_memory.moments.is_empty());
     let most = |samples: &LiveSamples| samples.moments.values().map(bytes_of).max().unwrap_or(0);
+    let is_meant = |key: &Resource| leaks.is_some_and(|process| process.is(key));
     // Of equals the first.
-    let (instance, acc) =
-        known.clone().rev().max_by_key(|(_, acc)| most(&acc.live_memory)).map(|(key, acc)| (&key.0, acc))?;
+    let (instance, acc) = known
+        .clone()
+        .rev()
+        .max_by_key(|(key, acc)| (is_meant(&key.0), most(&acc.live_memory)))
+        .map(|(key, acc)| (&key.0, acc))?;
     let samples = &acc.live_memory;
     let clock = Clock::of(context, primary);
     let mut memory = at_last(samples, &clock)?;

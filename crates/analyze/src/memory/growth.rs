@@ -1,10 +1,12 @@
 //! The growth of a run that leaks, with the sections that may be why. Whether it leaks is judged in `detector`.
 
+use super::declared::Declared;
 use super::left_behind::{candidates, left_bytes};
+use super::spread::Spread;
 use super::{Leak, LeakVerdict, Thresholds};
 use crate::live_memory::culprits;
 use crate::report::finding::{Verdict, rounded};
-use crate::report::units::count;
+use crate::report::units::{bytes, count};
 use crate::steps::judged::{NUMBERS_REPEAT, Steps};
 use crate::summary::{CourseVerdict, MemoryCourse, ModeSummary, StepNumbers, Summary, Trend, TrendPair};
 
@@ -21,12 +23,19 @@ pub(crate) struct Growth {
     pub(crate) is_late: bool,
     /// Sections that leave memory behind, with net bytes a step; nearest to the growth first.
     pub(crate) candidates: Vec<(String, i64)>,
+    /// What declared caches hold, which is no part of it.
+    pub(crate) declared: Declared,
+    /// Which processes grow, of several.
+    pub(crate) spread: Option<Spread>,
     /// Whether sections say what they leave behind.
     pub(crate) is_told: bool,
 }
 
 /// Part of the steps after which growth that begins is late: before, memory finds its level.
 const LATE: f64 = 0.1;
+
+/// Samples that are more than chance.
+const SAMPLES: u64 = 16;
 
 impl Growth {
     /// The growth of a run; what memory does instead where it does not grow on.
@@ -50,24 +59,49 @@ impl Growth {
         let (verdict, gauge) = match course.verdict {
             CourseVerdict::Leak if !course.is_suspected => (LeakVerdict::Growing, &memory.live),
             CourseVerdict::Leak | CourseVerdict::Fragmentation => (LeakVerdict::Suspected, &memory.rss),
-            CourseVerdict::Undecided => return Err(Verdict::unknown(undecided(&course))),
-            _ => return Ok(Err(course)),
+            CourseVerdict::Undecided => {
+                return Err(Verdict::unknown(undecided(&course, Spread::of(memory).as_ref())));
+            }
+            CourseVerdict::Decelerating => return Ok(Err(course)),
+            _ => {
+                return match kept(summary, &course) {
+                    Some(line) => Err(Verdict::unknown(line)),
+                    None => Ok(Err(course)),
+                };
+            }
         };
+        let spread = Spread::of(memory);
+        let alike = memory.alike();
+        let gauge = alike.first().map_or(gauge, |process| &process.gauge);
         let Some((trend, gauge)) = course.trend.zip(gauge.as_ref()) else { return Ok(Err(course)) };
         let numbers = span(steps.mode, summary).saturating_add(1);
         // What is left behind in all steps was left since the growth began.
         let share = steps_of(&trend) as f64 / numbers as f64;
         let is_late = share < 1.0 - LATE;
         let slope = trend.slope_per_step;
-        let candidates =
-            candidates(summary, steps.mode.all.count, numbers, if is_late { share } else { 1.0 }, slope);
+        // Sections' own sums are of all processes, whether they grow or not.
+        let behind = (if is_late { share } else { 1.0 }, spread.as_ref().map_or(1.0, |spread| spread.share));
+        let candidates = candidates(summary, steps.mode.all.count, numbers, behind, &trend);
+        // Samples are of one process, which need not be one that grows.
+        let is_its_own =
+            |rank: Option<i64>| spread.is_none() || alike.iter().any(|process| process.rank == rank);
+        let sampled = summary.live_memory.as_ref().filter(|_| verdict == LeakVerdict::Growing);
+        let sampled = sampled.filter(|sampled| is_its_own(sampled.rank));
+        let lines = culprits(sampled, trend.from_step, slope);
+        let declared = Declared::of(&thresholds.caches.0, &lines, &candidates, slope);
+        if declared.explain(slope) {
+            return Err(Verdict::fine(format!("memory {}: no leak", declared.words())));
+        }
+        let spread = spread.map(|spread| spread.less(declared.bytes_per_step / slope));
+        let trend = declared.rest(trend);
+        let lines = declared.others(lines, slope / trend.slope_per_step);
+        let slope = trend.slope_per_step;
+        let candidates = declared.other_sections(candidates);
         let section = candidates
             .first()
             .filter(|(_, net)| (*net as f64 - slope).abs() <= thresholds.max_section_deviation * slope)
             .filter(|_| verdict == LeakVerdict::Growing)
             .map(|(path, _)| path.clone());
-        let sampled = summary.live_memory.as_ref().filter(|_| verdict == LeakVerdict::Growing);
-        let lines = culprits(sampled, trend.from_step, slope);
         let interval = trend.confidence_interval;
         Ok(Ok(Self {
             leak: Leak {
@@ -79,7 +113,10 @@ impl Growth {
                 live_bytes: gauge.last_bytes,
                 stacks: lines.iter().map(|line| line.stack.clone()).collect(),
                 lines,
+                ranks: spread.as_ref().map_or_else(Vec::new, Spread::ranks),
             },
+            declared,
+            spread,
             trend,
             course,
             gauge: gauge.clone(),
@@ -96,12 +133,24 @@ impl Growth {
     }
 }
 
+/// What a line keeps all along, by sample, of memory that does not seem to grow on; absent where none keeps more than would
+/// have been seen.
+fn kept(summary: &Summary, course: &MemoryCourse) -> Option<String> {
+    let memory = summary.live_memory.as_ref()?;
+    let (first, last) = memory.first_step.zip(memory.step)?;
+    let chance =
+        memory.period_bytes.saturating_mul(SAMPLES) as f64 / last.saturating_sub(first).max(1) as f64;
+    let least = course.least_seen_bytes_per_step.max(chance);
+    let line = culprits(Some(memory), first, least).into_iter().find(|line| line.bytes_per_step >= least)?;
+    let rate = bytes(line.bytes_per_step.round().max(0.0) as u64);
+    Some(format!("undecided whether memory grows on: {rate} a step stay {}", line.words()))
+}
+
 /// What is said where nothing is decided.
-fn undecided(course: &MemoryCourse) -> String {
-    match course.more_steps {
-        Some(more) => format!("undecided whether memory grows on: needs about {} more steps", count(more)),
-        None => "undecided whether memory grows on".into(),
-    }
+fn undecided(course: &MemoryCourse, spread: Option<&Spread>) -> String {
+    let whose = spread.map_or_else(String::new, |spread| format!(" of {}", spread.words()));
+    let needs = course.more_steps.map(|more| format!(": needs about {} more steps", count(more)));
+    format!("undecided whether memory{whose} grows on{}", needs.unwrap_or_default())
 }
 
 const fn steps_of(trend: &Trend) -> u64 {

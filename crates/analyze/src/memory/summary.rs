@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 use stepscope_core::Mode;
+use stepscope_model::Resource;
 
-use super::detector;
+pub use super::detector::Verdict as CourseVerdict;
 
 /// Memory over the steps of the primary mode.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -138,6 +139,8 @@ impl Trend {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryCourse {
     /// In a word.
+    #[serde(serialize_with = "crate::accumulate::by_name::name")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Word<CourseVerdict>"))]
     pub verdict: CourseVerdict,
     /// Whether resident memory alone says so.
     pub is_suspected: bool,
@@ -150,57 +153,109 @@ pub struct MemoryCourse {
     pub least_seen_bytes_per_step: f64,
     /// About how many more steps decide, where it is undecided.
     pub more_steps: Option<u64>,
+    /// Where it jumps back after it had grown, as memory of a process does that begins anew.
+    pub fell: Option<MemoryFall>,
 }
 
-/// What memory does, in a word.
+/// A jump back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CourseVerdict {
-    /// Grows, and goes on.
-    Leak,
-    /// Grows ever more slowly.
-    Decelerating,
-    /// Grew from the begin to a size that it keeps.
-    CacheFilling,
-    /// Grew for a while, and no more.
-    Stopped,
-    /// The heap keeps its size, what the process holds of the system grows.
-    Fragmentation,
-    /// Keeps its size, as far as can be seen.
-    None,
-    /// Several of these describe it as well.
-    Undecided,
+pub struct MemoryFall {
+    /// The first step after it.
+    pub step: u64,
+    /// Bytes before it.
+    pub from_bytes: u64,
+    /// Bytes after it.
+    pub to_bytes: u64,
 }
 
-impl From<detector::Verdict> for CourseVerdict {
-    fn from(verdict: detector::Verdict) -> Self {
-        match verdict {
-            detector::Verdict::Leak => Self::Leak,
-            detector::Verdict::Decelerating => Self::Decelerating,
-            detector::Verdict::CacheFilling => Self::CacheFilling,
-            detector::Verdict::Stopped => Self::Stopped,
-            detector::Verdict::Fragmentation => Self::Fragmentation,
-            detector::Verdict::None => Self::None,
-            detector::Verdict::Undecided => Self::Undecided,
-        }
-    }
-}
-
-/// Memory of one process as its own gauges say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Memory of one process.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessMemory {
     /// Rank.
     pub rank: Option<i64>,
     /// Host.
     pub host: String,
+    /// Its id there.
+    pub pid: Option<i64>,
     /// Latest resident bytes.
     pub rss_last_bytes: Option<u64>,
-    /// Largest resident bytes seen, at the ends of steps too where the run is one process.
+    /// Largest resident bytes seen, at the ends of steps too where numbers tell them apart.
     pub rss_max_bytes: Option<u64>,
     /// Latest live bytes.
     pub live_last_bytes: Option<u64>,
-    /// Largest live bytes seen, at the ends of steps too where the run is one process.
+    /// Largest live bytes seen, at the ends of steps too where numbers tell them apart.
     pub live_max_bytes: Option<u64>,
+    /// What its memory does over its steps; null where they say nothing of it, where numbers do not tell them apart, and
+    /// where more processes are judged before it.
+    pub course: Option<MemoryCourse>,
+    /// Values at steps that no memory has, left out: a counter that went below zero.
+    pub impossible_values: u64,
+    /// Whether its steps say anything of it.
+    #[serde(skip)]
+    pub is_told: bool,
+    /// Ends of the gauge that the course is about.
+    #[serde(skip)]
+    pub gauge: Option<TrendPair>,
+}
+
+impl ProcessMemory {
+    /// Whether it is this one.
+    pub(crate) fn is(&self, resource: &Resource) -> bool {
+        (self.rank, self.pid) == (resource.rank, resource.pid) && self.host == resource.host_name
+    }
+
+    /// The more there is to tell of its memory, the larger.
+    fn weight(&self) -> Option<(u8, f64)> {
+        let course = self.course?;
+        let weight = match course.verdict {
+            CourseVerdict::Leak => 7 - u8::from(course.is_suspected),
+            CourseVerdict::Fragmentation => 5,
+            CourseVerdict::Undecided => 4,
+            CourseVerdict::Decelerating => 3,
+            CourseVerdict::CacheFilling => 2,
+            CourseVerdict::Stopped => 1,
+            CourseVerdict::None => 0,
+        };
+        Some((weight, course.trend.map_or(0.0, |trend| trend.slope_per_step)))
+    }
+}
+
+impl MemorySummary {
+    /// Processes whose memory was judged.
+    pub(crate) fn judged(&self) -> impl Iterator<Item = &ProcessMemory> {
+        self.processes.iter().filter(|process| process.course.is_some())
+    }
+
+    /// Those whose memory does what is told of the run, the one that grows fastest first.
+    pub(crate) fn alike(&self) -> Vec<&ProcessMemory> {
+        let most = self.judged().filter_map(ProcessMemory::weight).map(|(weight, _)| weight).max();
+        let mut all: Vec<(f64, &ProcessMemory)> = self
+            .judged()
+            .filter_map(|process| Some((process.weight()?, process)))
+            .filter(|((weight, _), _)| Some(*weight) == most)
+            .map(|((_, rate), process)| (rate, process))
+            .collect();
+        // Stable: equal ones stay in the order of their ranks.
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        all.into_iter().map(|(_, process)| process).collect()
+    }
+
+    /// Of several processes the one that leaks fastest.
+    pub(crate) fn fastest(&self) -> Option<&ProcessMemory> {
+        self.judged().nth(1)?;
+        self.alike()
+            .first()
+            .copied()
+            .filter(|one| one.course.is_some_and(|course| course.verdict == CourseVerdict::Leak))
+    }
+
+    /// What several processes' memory does, in a word: what there is most to tell of. Absent where fewer were judged.
+    pub(crate) fn together(&self) -> Option<MemoryCourse> {
+        let course = self.alike().first()?.course.filter(|_| self.judged().nth(1).is_some())?;
+        let seen =
+            self.judged().filter_map(|process| process.course).map(|one| one.least_seen_bytes_per_step);
+        Some(MemoryCourse { least_seen_bytes_per_step: seen.fold(0.0, f64::max), ..course })
+    }
 }

@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use super::{Config, Judged, RestsOn, Rule, fine};
+use crate::live_memory::Culprit;
 pub use crate::memory::Thresholds;
-use crate::memory::{Growth, Leak, LeakVerdict, Urgency};
+use crate::memory::{Growth, Leak, LeakVerdict, Spread, Urgency};
 use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded};
 use crate::report::units::{bytes, count, duration, things};
 use crate::summary::{CourseVerdict, MemoryCourse, StepNumbers, Summary};
@@ -14,6 +15,9 @@ pub(super) const RULE: Rule = Rule {
     rests_on: RestsOn::State,
     ..Rule::new("Memory growth", FindingType::Memory)
 };
+
+/// Share of a growth below which a line is not all of it.
+const MOST_OF_IT: f64 = 0.85;
 
 /// Most sections that evidence lists beside the one named.
 const OTHER_CANDIDATES: usize = 4;
@@ -41,26 +45,96 @@ fn notes(summary: &Summary) -> Vec<Note> {
             count(last)
         ),
     });
-    note.into_iter().collect()
+    note.into_iter().chain(fell(summary)).chain(impossible(summary)).collect()
+}
+
+fn note(text: String) -> Note {
+    Note { rule: "memory_growth", section: None, text }
+}
+
+/// That memory jumps back.
+fn fell(summary: &Summary) -> Option<Note> {
+    let course = summary.memory.course?;
+    let fell = course.fell?;
+    let kind = if course.is_suspected { "Resident" } else { "Live" };
+    let (from, to, step) = (bytes(fell.from_bytes), bytes(fell.to_bytes), count(fell.step));
+    Some(note(format!(
+        "{kind} memory falls from {from} to {to} at step {step}, after it had grown: a process that began anew, or memory \
+         that was given back."
+    )))
+}
+
+/// That sizes were left out.
+fn impossible(summary: &Summary) -> Option<Note> {
+    let values = summary.memory.processes.iter().map(|process| process.impossible_values);
+    let values = values.fold(0u64, u64::saturating_add);
+    let sizes = things(values, "size", "sizes");
+    let said =
+        || note(format!("{sizes} at steps are below zero or larger than any memory, and are left out."));
+    (values > 0).then(said)
 }
 
 /// What memory does where it does not grow on.
 fn without_leak(summary: &Summary, course: &MemoryCourse) -> String {
+    let spread = Spread::of(&summary.memory);
     let kind = if course.is_suspected { "resident" } else { "live" };
+    let memory = match &spread {
+        Some(spread) => format!("{kind} memory of {}", spread.words()),
+        None => format!("{kind} memory"),
+    };
     let pair = if course.is_suspected { &summary.memory.rss } else { &summary.memory.live };
+    let pair = summary.memory.alike().first().map_or(pair, |process| &process.gauge);
     let last = pair.as_ref().map_or(0, |pair| pair.last_bytes);
     let end = bytes(course.plateau_bytes.unwrap_or(last));
     let seen = bytes(course.least_seen_bytes_per_step.ceil().max(0.0) as u64);
     match course.verdict {
         CourseVerdict::Decelerating => match course.plateau_bytes {
-            Some(_) => format!("{kind} memory grows ever more slowly, to about {end}"),
-            None => format!("{kind} memory grows ever more slowly; it came to {end}"),
+            Some(_) => format!("{memory} grows ever more slowly, to about {end}"),
+            None => format!("{memory} grows ever more slowly; it came to {end}"),
         },
         CourseVerdict::CacheFilling => {
-            format!("{kind} memory filled up to about {end}, as a cache does, and stays there")
+            format!("{memory} filled up to about {end}, as a cache does, and stays there")
         }
-        CourseVerdict::Stopped => format!("{kind} memory grew for a while and stopped at about {end}"),
-        _ => format!("{kind} memory does not grow; {seen} a step would have been seen"),
+        CourseVerdict::Stopped => format!("{memory} grew for a while and stopped at about {end}"),
+        _ => format!("{memory} does not grow on; {seen} a step would have been seen"),
+    }
+}
+
+/// What grows, where and how fast, in a sentence.
+fn title(growth: &Growth) -> String {
+    let (trend, steps) = (&growth.trend, growth.steps());
+    let slope = bytes(trend.slope_per_step.max(0.0).round() as u64);
+    let since =
+        if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
+    let total = format!("{} in {}", bytes(trend.growth_bytes()), things(steps, "step", "steps"));
+    let most = |line: &Culprit| if line.share < MOST_OF_IT { ", most of it" } else { "" };
+    let line = growth.leak.lines.first();
+    let line = line.map_or_else(String::new, |line| format!("{} {}", most(line), line.words()));
+    let but = match (growth.course.verdict, growth.leak.verdict) {
+        (CourseVerdict::Fragmentation, _) => {
+            " and the heap does not (native code, fragmentation or retention)"
+        }
+        (_, LeakVerdict::Suspected) => " (a leak is suspected)",
+        (_, LeakVerdict::Growing) => "",
+    };
+    match (&growth.spread, growth.leak.verdict, line.as_str()) {
+        (Some(spread), LeakVerdict::Growing, line) => {
+            let leak = if spread.is_plural() { "leak" } else { "leaks" };
+            let (who, rate, others) = (spread.beginning(), spread.rate(), spread.others());
+            format!("{who} {leak} {rate} a step{since}{line}: {}{total}{others}.", spread.most())
+        }
+        (Some(spread), LeakVerdict::Suspected, _) => {
+            let (who, rate, others) = (spread.words(), spread.rate(), spread.others());
+            format!(
+                "Resident memory of {who} grows{but} by {rate} a step{since}: {}{total}{others}.",
+                spread.most()
+            )
+        }
+        (None, LeakVerdict::Suspected, _) => {
+            format!("Resident memory grows{but} by {slope} a step{since}, {total}.")
+        }
+        (None, LeakVerdict::Growing, "") => format!("Memory grows by {slope} a step{since}, {total}."),
+        (None, LeakVerdict::Growing, line) => format!("Leaks {slope} a step{since}{line}: {total}."),
     }
 }
 
@@ -71,23 +145,14 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
     let others: Vec<_> = growth
         .candidates
         .iter()
-        .filter(|(path, _)| Some(path) != growth.leak.section.as_ref())
+        // Beside a section that explains it, what others leave is handed on and freed elsewhere.
+        .filter(|_| growth.leak.section.is_none())
         .take(OTHER_CANDIDATES)
         .map(|(path, net)| json!({ "section": path, "net_per_step_bytes": net }))
         .collect();
     let named = growth.leak.section.as_ref();
     let own = growth.candidates.iter().find(|(path, _)| Some(path) == named).map(|&(_, net)| net);
-    let slope = bytes(trend.slope_per_step.max(0.0).round() as u64);
-    let since =
-        if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
-    let what = match (growth.course.verdict, growth.leak.verdict) {
-        (CourseVerdict::Fragmentation, _) => {
-            "Resident memory grows, the heap does not (fragmentation or retention),"
-        }
-        (_, LeakVerdict::Suspected) => "Resident memory grows (a leak is suspected)",
-        (_, LeakVerdict::Growing) => "Memory grows",
-    };
-    let total = format!("{} in {}", bytes(growth_bytes), things(steps, "step", "steps"));
+    let is_declared = !growth.declared.names.is_empty();
     let lines: Vec<_> = growth
         .leak
         .lines
@@ -95,10 +160,7 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
         .map(|line| json!({ "line": line.words(), "per_step_bytes": line.bytes_per_step, "growth_share": line.share }))
         .collect();
     Finding {
-        title: match growth.leak.lines.first() {
-            Some(line) => format!("Leaks {slope} a step{since} {}: {total}.", line.words()),
-            None => format!("{what} by {slope} a step{since}, {total}."),
-        },
+        title: title(growth),
         severity: urgency.severity,
         section: growth.leak.section.clone(),
         evidence: Evidence::new()
@@ -117,14 +179,32 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
             .with_known("hours_to_limit_at_most", urgency.between_hours.map(|hours| rounded(hours.1, 2)))
             .with_known("section_net_per_step_bytes", own)
             .with("allocated_at", lines)
+            .with_known("declared_caches", is_declared.then(|| json!(growth.declared.names)))
+            .with_known(
+                "declared_per_step_bytes",
+                is_declared.then(|| rounded(growth.declared.bytes_per_step, 3)),
+            )
+            .with_known(
+                "ranks",
+                Some(&growth.leak.ranks).filter(|ranks| !ranks.is_empty()).map(|ranks| json!(ranks)),
+            )
             .with("other_candidates", others),
-        recommendation: advice(
-            &growth.leak,
-            growth.is_told,
-            summary.memory.live.is_some(),
-            &deadline(&urgency, thresholds.limit_bytes),
-        ),
+        recommendation: beside(growth)
+            + &advice(
+                &growth.leak,
+                growth.is_told,
+                summary.memory.live.is_some(),
+                &deadline(&urgency, thresholds.limit_bytes),
+            ),
         ..Finding::default()
+    }
+}
+
+/// What declared caches hold beside it.
+fn beside(growth: &Growth) -> String {
+    match growth.declared.names.as_slice() {
+        [] => String::new(),
+        _ => format!("Beside this, memory {}. ", growth.declared.words()),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::report::finding::{Finding, FindingType, Note, Verdict};
 use crate::steps::judged::{Steps, TOLD};
 use crate::summary::Summary;
 use crate::thresholds;
-pub use crate::thresholds::Threshold;
+pub use crate::thresholds::{Names, Threshold};
 
 /// The rules, in the order in which they are listed. The name of a rule is that of its file.
 macro_rules! registry {

@@ -24,6 +24,7 @@ use crate::exemplars::Exemplars;
 use crate::live_memory::LiveSamples;
 use crate::loaders::batches::{Loaders, NamedWaits, Waits};
 use crate::losses::Account;
+use crate::memory::by_process::MemoryPoint;
 use crate::memory::retained::RetainedMemory;
 use crate::phases::phase_point::PhasePoint;
 use crate::phases::section_time::SectionTime;
@@ -99,6 +100,8 @@ pub(crate) struct InstanceAcc {
     pub(crate) tally: Tally,
     /// By mode.
     pub(crate) steps: [StepAcc; 3],
+    /// By mode.
+    pub(crate) memory: [StepSeries<MemoryPoint>; 3],
     pub(crate) outside: BetweenSteps,
     pub(crate) loaders: Loaders,
     pub(crate) aggregates: Aggregates,
@@ -113,6 +116,9 @@ impl InstanceAcc {
         self.tally.absorb(&other.tally);
         for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
             mine.merge(theirs, bounds.custom_phases);
+        }
+        for (mine, theirs) in self.memory.iter_mut().zip(&other.memory) {
+            mine.merge(theirs, bounds.process_points);
         }
         self.outside.merge(&other.outside, bounds.threads);
         self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);

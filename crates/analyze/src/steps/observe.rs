@@ -4,6 +4,7 @@ use stepscope_model::Figure;
 
 use crate::accumulate::gauge::GaugeAcc;
 use crate::config::Bounds;
+use crate::memory::by_process::{MemoryPoint, measured};
 use crate::phases::PhaseKey;
 use crate::phases::observe::Exposure;
 use crate::run::Target;
@@ -64,6 +65,10 @@ impl Steps {
                 steps.add(record, bounds.custom_phases);
             }
             instance.outside.drives(window.thread, bounds.threads);
+            let memory = group.place.zip(instance.memory.get_mut(mode));
+            if let Some(((place, series), point)) = memory.zip(MemoryPoint::of(root)) {
+                series.add(place, &point, bounds.process_points);
+            }
         }
         let input_before_ns = root.amount(Figure::InputBeforeNs);
         if let Some(series) = run.phase_series.get_mut(mode) {
@@ -76,8 +81,8 @@ impl Steps {
         }
         let duration_ns = window.duration_ns();
         let memory = StepPoint {
-            live: GaugeAcc::of(root.amount(Figure::LiveBytes)),
-            rss: GaugeAcc::of(root.amount(Figure::RssBytes)),
+            live: GaugeAcc::of(measured(root, Figure::LiveBytes)),
+            rss: GaugeAcc::of(measured(root, Figure::RssBytes)),
             first_ns: Some(window.start_ns),
             ..StepPoint::default()
         };

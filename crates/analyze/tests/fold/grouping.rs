@@ -18,6 +18,7 @@ const TIGHT: Bounds = Bounds {
     instances: 3,
     paths: 8,
     points: 3,
+    process_points: 3,
     phase_points: 3,
     memory_sections: 2,
     memory_cells: 5,

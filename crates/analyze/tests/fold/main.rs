@@ -22,6 +22,7 @@ mod held;
 mod hostile;
 mod input;
 mod jobs;
+mod leaks;
 mod linked;
 mod measured;
 mod orphans;

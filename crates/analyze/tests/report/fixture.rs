@@ -31,6 +31,7 @@ fn course(pair: &TrendPair, growing: CourseVerdict, is_suspected: bool) -> Memor
         plateau_bytes: None,
         least_seen_bytes_per_step: 2_048.0,
         more_steps: None,
+        fell: None,
     }
 }
 

@@ -12,9 +12,10 @@ use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
     ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun,
     ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, LiveFrame, LiveMemory, LiveModule, LiveMoment,
-    LiveRow, LiveSection, PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime,
-    ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries, SeriesPoint, SlowStep,
-    SourceLine, Stats, StepChange, StepPeriod, StepPhase, StepSeries, SymbolState, ValuePoint, ValueSeries,
+    LiveRow, LiveSection, MemoryCourse, MemoryFall, PeriodCause, PeriodicSteps, PhaseName, PhasePoint,
+    PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries,
+    SeriesPoint, SlowStep, SourceLine, Stats, StepChange, StepPeriod, StepPhase, StepSeries, SymbolState,
+    ValuePoint, ValueSeries,
 };
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -128,14 +129,26 @@ pub(crate) fn held() -> RetainedSeries {
 pub(crate) fn full() -> Summary {
     let mut summary = troubled();
     summary.limits = vec![Limit::PathsCut { depth: 3 }, Limit::RunsLeftOut, Limit::AggregatesLeftOut];
-    summary.memory.processes = vec![ProcessMemory {
-        rank: Some(0),
+    let course = summary.memory.course.map(|course| MemoryCourse {
+        plateau_bytes: Some(700_001),
+        more_steps: Some(70_003),
+        fell: Some(MemoryFall { step: 91, from_bytes: 800_003, to_bytes: 100_003 }),
+        ..course
+    });
+    let process = |rank| ProcessMemory {
+        rank: Some(rank),
         host: "host-a".into(),
+        pid: Some(40_009 + rank),
         rss_last_bytes: Some(1),
         rss_max_bytes: Some(2),
         live_last_bytes: Some(3),
         live_max_bytes: Some(4),
-    }];
+        course,
+        impossible_values: 50_021,
+        is_told: true,
+        gauge: summary.memory.live.clone(),
+    };
+    summary.memory.processes = vec![process(0), process(1)];
     summary.memory.by_section = Some(held());
     summary.live_memory = Some(sampled());
     measured::quiet(&mut summary);

@@ -1,11 +1,11 @@
 //! Attempts of a series: points in the order of their steps, without what is no measurement. What they mean is not told here.
 
-/// Larger than any memory: a counter that went below zero.
-const LARGEST_BYTES: f64 = 1e17;
+use super::LARGEST_BYTES;
 
-/// A fall below this part of what was reached, that lasts, begins a process anew.
+/// Points of one process that did no step twice, each list by step.
 pub(super) fn attempts(gauge: &[(u64, f64)]) -> Vec<Vec<(u64, f64)>> {
-    let is_measured = |&&(_, bytes): &&(u64, f64)| bytes.is_finite() && (0.0..LARGEST_BYTES).contains(&bytes);
+    let is_measured =
+        |&&(_, bytes): &&(u64, f64)| bytes.is_finite() && (0.0..LARGEST_BYTES as f64).contains(&bytes);
     let mut all: Vec<Vec<(u64, f64)>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     let mut latest = None;

@@ -25,6 +25,9 @@ const DEEP: f64 = 5.0;
 /// Part of its swing that a series lies below its top on average, if it comes back to itself.
 const COMES_BACK: f64 = 0.5;
 
+/// Deviations from the nearest shape beyond which levels count as that.
+const STRAY: f64 = 4.0;
+
 /// Part of a window's values below its level.
 const FLOOR: f64 = 0.2;
 
@@ -103,6 +106,14 @@ fn without_strays(bytes: &mut [f64]) {
             *value = middle;
         }
     }
+}
+
+/// Values around a shape, none farther from it than most are by far.
+pub(super) fn clipped(shape: &[f64], rest: &[f64], floor: f64) -> Vec<f64> {
+    let mut sizes: Vec<f64> = rest.iter().map(|value| value.abs()).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    let most = STRAY * (1.5 * quantile(&sizes, 0.5)).max(floor);
+    shape.iter().zip(rest).map(|(at, rest)| at + rest.clamp(-most, most)).collect()
 }
 
 /// A value at this part of sorted values; 0 of nothing.

@@ -35,6 +35,9 @@ pub(super) struct Fit {
     pub(super) plateau: Option<f64>,
 }
 
+/// Jumps up from which on levels climb.
+const CLIMBS: usize = 3;
+
 /// Jumps of a series that only changes its level.
 const MOST_STEPS: usize = 5;
 
@@ -113,6 +116,7 @@ pub(super) fn fits(times: &[f64], bytes: &[f64]) -> Vec<Fit> {
             best.offer(4, fit, true);
         } else {
             fit.kind = Kind::Slows;
+            fit.since = place;
             best.offer(5, fit, before > 0.0);
         }
         for end in times.iter().copied().filter(|&end| end > place && end < (place + BUMP).min(LATEST)) {
@@ -223,6 +227,20 @@ impl Fit {
     pub(super) fn criterion(&self, apart: f64, floor: f64) -> f64 {
         let variance = self.left / self.at.len() as f64 + floor;
         apart * variance.ln() + self.free * apart.ln()
+    }
+
+    /// How often it changes its level.
+    pub(super) fn changes(&self) -> f64 {
+        (self.free - 1.0) / 2.0
+    }
+
+    /// Whether it climbs time and again, of late as well: stairs of something that doubles its room, or of stages.
+    pub(super) fn climbs(&self) -> bool {
+        let up = |near: &[f64]| near[1] > near[0] + f64::EPSILON * near[0].abs();
+        let ups = self.at.windows(2).filter(|near| up(near)).count();
+        let late = self.at.get(self.at.len() / 2..).unwrap_or_default();
+        let last = self.at.last().copied().unwrap_or(0.0);
+        ups >= CLIMBS && late.windows(2).any(up) && self.at.iter().all(|at| *at <= last)
     }
 
     /// Bytes at a time without what is no part of the rise.

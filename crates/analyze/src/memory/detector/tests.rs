@@ -116,6 +116,47 @@ fn few_points_are_undecided_and_say_how_many_more() {
 }
 
 #[test]
+fn a_leak_that_goes_on_when_a_cache_is_full_is_found_with_its_own_rate() {
+    let judged = of(&series(1_000, |step| 0.016 * MB * step + 0.065 * MB * step.min(400.0)));
+    assert!(judged.is_leak() && judged.since_step >= Some(390), "{judged:?}");
+    assert!((judged.bytes_per_step / MB - 0.016).abs() < 0.002, "{judged:?}");
+}
+
+#[test]
+fn what_grows_ever_faster_has_the_rate_of_its_end() {
+    let judged = of(&series(1_000, |step| 128.0 * step * step));
+    // 256 bytes more in each step: 224 kB on average over the last quarter.
+    assert!(judged.is_leak() && (judged.bytes_per_step / 224e3 - 1.0).abs() < 0.1, "{judged:?}");
+}
+
+#[test]
+fn room_that_doubles_as_it_fills_is_no_fragmentation() {
+    let live = series(1_000, |step| 0.032 * MB * (step + 1.0).log2().ceil().exp2());
+    let rss = series(1_000, |step| 0.032 * MB * step + 0.02 * MB * rough(step as u64));
+    let judged = judge(&Memory { live: &live, rss: &rss, ..Memory::default() });
+    assert!(judged.is_leak() && (judged.bytes_per_step / MB - 0.032).abs() < 0.004, "{judged:?}");
+    assert_eq!(of(&live).verdict, Verdict::Undecided, "{:?}", of(&live));
+}
+
+#[test]
+fn what_is_cleared_once_and_grows_again_is_undecided_and_told() {
+    let judged = of(&series(190, |step| 0.1 * MB * (step % 100.0) + 0.05 * MB * rough(step as u64)));
+    assert_eq!(judged.verdict, Verdict::Undecided, "{judged:?}");
+    let fell = judged.fell.unwrap();
+    assert_eq!((fell.step, judged.more_steps), (100, Some(10)));
+    assert!(fell.from_bytes > 309.0 * MB && fell.to_bytes < 301.0 * MB, "{judged:?}");
+}
+
+#[test]
+fn what_swings_by_more_than_could_be_seen_is_undecided() {
+    let judged = judge(&Memory { live: &[], rss: &[], ..Memory::default() });
+    assert_eq!(judged.verdict, Verdict::Undecided);
+    let few: Vec<(u64, f64)> =
+        (0..12).map(|step| (step, if step % 2 == 1 { 40.0 * MB } else { MB })).collect();
+    assert_eq!(of(&few).verdict, Verdict::Undecided, "{:?}", of(&few));
+}
+
+#[test]
 fn teeth_on_a_leak_do_not_hide_it() {
     let judged =
         of(&series(1_000, |step| 0.05 * MB * step + MB * (step % 90.0) + 0.1 * MB * rough(step as u64)));

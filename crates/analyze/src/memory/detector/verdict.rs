@@ -1,94 +1,49 @@
 //! The verdict on one gauge: which shape describes it, whether its rise is more than chance, and whether it goes on.
 
 use super::clean::attempts;
-use super::levels::{Levels, levels};
+use super::falls::falls;
+use super::judgment::{Judgment, Verdict};
+use super::levels::{Levels, clipped, levels};
 use super::shapes::{Fit, Kind, fits};
-use super::slope::{Slope, apart, dependence, slope};
-
-/// What memory does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Verdict {
-    /// Grows, and goes on.
-    Leak,
-    /// Grows ever more slowly.
-    Decelerating,
-    /// Grew from the begin to a size that it keeps.
-    CacheFilling,
-    /// Grew for a while, and no more.
-    Stopped,
-    /// The heap keeps its size, what the process holds of the system grows.
-    Fragmentation,
-    /// Keeps its size, as far as can be seen.
-    None,
-    /// Several of these describe it as well.
-    #[default]
-    Undecided,
-}
-
-impl Verdict {
-    /// Its name in JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Leak => "leak",
-            Self::Decelerating => "decelerating",
-            Self::CacheFilling => "cache_filling",
-            Self::Stopped => "stopped",
-            Self::Fragmentation => "fragmentation",
-            Self::None => "none",
-            Self::Undecided => "undecided",
-        }
-    }
-
-    /// The smaller, the more there is to tell.
-    pub(super) const fn rank(self) -> u8 {
-        self as u8
-    }
-}
-
-/// A verdict and what it rests on; rates in bytes a step.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Judgment {
-    /// What memory does.
-    pub verdict: Verdict,
-    /// Whether it rests on resident memory alone.
-    pub is_suspected: bool,
-    /// The rate of growth since `since_step`.
-    pub bytes_per_step: f64,
-    /// Its 95 % interval.
-    pub interval: (f64, f64),
-    /// Probability of such a slope by chance.
-    pub chance: f64,
-    /// Step from which on it grows, at that rate.
-    pub since_step: Option<u64>,
-    /// Where growth comes to that ends, bytes.
-    pub plateau_bytes: Option<f64>,
-    /// The smallest rate that would have been seen.
-    pub least_seen: f64,
-    /// About how many more steps decide.
-    pub more_steps: Option<u64>,
-    /// Points that it rests on.
-    pub points: usize,
-    /// First and last step of these.
-    pub steps: (u64, u64),
-}
-
-impl Judgment {
-    /// Whether it leaks.
-    #[must_use]
-    pub fn is_leak(&self) -> bool {
-        self.verdict == Verdict::Leak
-    }
-}
+use super::slope::{Slope, apart, dependence, reach_of_blocks, slope};
 
 /// Points below which nothing is told.
 const LEAST_POINTS: usize = 6;
+
+/// Points by which a fast leak is told.
+const USUAL_POINTS: usize = 10;
 
 /// Probability by chance of a slope that counts.
 const CHANCE: f64 = 0.01;
 
 /// By how much the criterion of what rises must be better than that of what ends.
 const MARGIN: f64 = -1.5;
+
+/// By how much the criterion of what ends may be better where nothing is told of either.
+const CLOSE: f64 = 2.5;
+
+/// By how much the criterion of a bend must be better than that of what slows all along.
+const BENT: f64 = 10.0;
+
+/// Share of the run after a bend that is no part of the line which follows, and the least share that this has to be.
+const AFTER_BEND: f64 = 0.02;
+const LEAST_END: f64 = 0.25;
+
+/// Part of a rise that has ended by which memory rises again.
+const AGAIN: f64 = 0.05;
+
+/// Part of a fall by which memory has to come to more than before it, where a leak goes on through it.
+const BEYOND: f64 = 0.3;
+
+/// How much faster than on the whole what speeds up grows at its end.
+const FASTER: f64 = 1.5;
+
+/// By how much worse by the criterion a shape is that may be the right one all the same: one to twenty (A. E. Raftery,
+/// Sociological Methodology 25 (1995), 111–163).
+const RIVAL: f64 = 6.0;
+
+/// Share of the run after which no such shape may begin to rise.
+const LATEST_RIVAL: f64 = 0.75;
 
 /// Part of its range below which differences between levels mean nothing.
 const FINE: f64 = 0.004;
@@ -101,9 +56,6 @@ const RISE: f64 = 6.0;
 
 /// Pieces in which memory grows, at least.
 const LEAST_PIECES: f64 = 5.0;
-
-/// Deviations from the nearest shape beyond which levels count as that.
-const STRAY: f64 = 4.0;
 
 /// The verdict on one gauge, of the attempt that tells most.
 pub(super) fn of(gauge: &[(u64, f64)], floor_bytes: f64) -> Judgment {
@@ -118,6 +70,37 @@ pub(super) fn of(gauge: &[(u64, f64)], floor_bytes: f64) -> Judgment {
 }
 
 fn attempt_of(points: &[(u64, f64)], floor_bytes: f64) -> Judgment {
+    let whole = course_of(points, floor_bytes, true);
+    let falls = falls(points, floor_bytes);
+    let Some(&(at, fall)) = falls.last() else { return whole };
+    let before = falls.iter().rev().nth(1).map_or(0, |(at, _)| *at);
+    let (grown, since) = (points.get(before..at).unwrap_or_default(), points.get(at..).unwrap_or_default());
+    // What leaks through a fall comes to more than ever before.
+    let lowest = grown.iter().map(|point| point.1).fold(f64::MAX, f64::min);
+    let beyond = fall.from_bytes + BEYOND * (fall.from_bytes - lowest);
+    if whole.is_leak() && since.iter().any(|point| point.1 > beyond)
+        || !course_of(grown, floor_bytes, false).is_leak()
+    {
+        return whole;
+    }
+    let told = Judgment { fell: Some(fall), ..whole };
+    if !whole.is_leak() && !course_of(since, floor_bytes, false).is_leak() {
+        return told;
+    }
+    // Twice the same growth leaks over a restart, and is healthy where each stage of a program clears what it kept.
+    let again = grown.len().saturating_sub(since.len()).max(1);
+    let more_steps = Some(steps_of(again, points.len(), told.steps));
+    Judgment { verdict: Verdict::Undecided, more_steps, ..told }
+}
+
+/// Steps in which so many points come, where `points` came in `steps`.
+fn steps_of(more: usize, points: usize, steps: (u64, u64)) -> u64 {
+    let each = steps.1.saturating_sub(steps.0) as f64 / points.saturating_sub(1).max(1) as f64;
+    (more as f64 * each.max(1.0)).ceil() as u64
+}
+
+/// `may_bend` is whether the end of a series that slows at a place may be judged by itself.
+fn course_of(points: &[(u64, f64)], floor_bytes: f64, may_bend: bool) -> Judgment {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Judgment::default() };
     let known =
         Judgment { points: points.len(), steps: (first.0, last.0), chance: 1.0, ..Judgment::default() };
@@ -125,22 +108,26 @@ fn attempt_of(points: &[(u64, f64)], floor_bytes: f64) -> Judgment {
     let count = levels.bytes.len();
     let (Some(&begin), Some(&end)) = (levels.steps.first(), levels.steps.last()) else { return known };
     if points.len() < LEAST_POINTS || count < LEAST_POINTS || end <= begin {
-        let more = 2 * LEAST_POINTS - points.len().min(LEAST_POINTS);
-        return Judgment { more_steps: Some(more as u64), ..known };
+        let more = steps_of(USUAL_POINTS - points.len().min(LEAST_POINTS), points.len(), known.steps);
+        return Judgment { more_steps: Some(more), ..known };
     }
     let levels = levels.settled();
     let (Some(&begin), Some(&end)) = (levels.steps.first(), levels.steps.last()) else { return known };
     let times: Vec<f64> = levels.steps.iter().map(|step| (step - begin) / (end - begin)).collect();
-    Case { levels: &levels, times, length: end - begin, begin, floor_bytes }.judge(known)
+    let case = Case { points, levels: &levels, times, length: end - begin, begin, floor_bytes, may_bend };
+    let risen_bytes = levels.bytes.last().unwrap_or(&0.0) - levels.bytes.first().unwrap_or(&0.0);
+    case.judge(Judgment { risen_bytes, ..known })
 }
 
 /// Levels of an attempt over times from 0 to 1.
 struct Case<'a> {
+    points: &'a [(u64, f64)],
     levels: &'a Levels,
     times: Vec<f64>,
     length: f64,
     begin: f64,
     floor_bytes: f64,
+    may_bend: bool,
 }
 
 impl Case<'_> {
@@ -158,20 +145,20 @@ impl Case<'_> {
                 .cloned()
         };
         let Some(first) = near(&fits(&self.times, raw)) else { return known };
-        let bytes = clipped(raw, &first, floor.sqrt());
+        let bytes = clipped(&first.at, &first.rest(raw), floor.sqrt());
         let all = fits(&self.times, &bytes);
         let count = bytes.len() as f64;
         let Some(nearest) = near(&all) else { return known };
         let dependent = dependence(&nearest.rest(&bytes));
         let apart = apart(count, dependent).max(4.0);
-        let best = |does: &dyn Fn(Kind) -> bool| {
+        let best = |does: &dyn Fn(&Fit) -> bool| {
             all.iter()
-                .filter(|fit| does(fit.kind))
+                .filter(|fit| does(fit))
                 .map(|fit| (fit.criterion(apart, floor), fit))
                 .min_by(|a, b| a.0.total_cmp(&b.0))
         };
-        let rising = best(&|kind| kind == Kind::Rises);
-        let Some((ends_at, ends)) = best(&|kind| kind != Kind::Rises) else { return known };
+        let rising = best(&|fit| fit.kind == Kind::Rises);
+        let Some((ends_at, ends)) = best(&|fit| fit.kind != Kind::Rises) else { return known };
         let whole = self.slope(0.0, None, &bytes, floor);
         let chance = super::student::quantile(CHANCE, whole.freedom) * whole.error;
         let rough = (nearest.left / count + floor).sqrt();
@@ -186,31 +173,105 @@ impl Case<'_> {
             && growth >= self.floor_bytes.max(LEAST_PIECES * self.levels.quantum)
             && growth >= RISE * scatter;
         if is_clear && rises_at + MARGIN <= ends_at && self.goes_on(&rise, rises, &bytes) {
-            return self.rated(Judgment { verdict: Verdict::Leak, ..known }, &rise, rises.since);
+            let known = Judgment { verdict: Verdict::Leak, ..known };
+            if let Some((late, since)) = self.faster(&rise, rises, &bytes, floor) {
+                return self.rated(known, &late, since);
+            }
+            let told = self.rated(known, &rise, rises.since);
+            let rivals: Vec<&Fit> = all
+                .iter()
+                .filter(|fit| fit.kind == Kind::Rises && fit.criterion(apart, floor) <= rises_at + RIVAL)
+                .collect();
+            let interval = self.between(&rise, rises, &rivals, &bytes, floor);
+            return Judgment { interval, ..told };
         }
-        if is_clear && rises_at < ends_at + MARGIN {
-            let more = Some(known.points as u64);
-            return Judgment { more_steps: more, ..self.rated(known, &rise, rises.since) };
+        if let Some(end) = self.after_bend(ends, &|kind| best(kind).map(|found| found.0), ends_at) {
+            return end;
+        }
+        let is_near = |by: f64| rises_at < ends_at + by;
+        if is_clear && (is_near(MARGIN) || is_near(CLOSE) && self.goes_on(&rise, rises, &bytes)) {
+            // As many as the end of it that does not go on: twice that tells a line from what has stopped.
+            let more = (self.length * (1.0 - rises.since) / 3.0).ceil() as u64;
+            return Judgment { more_steps: Some(more.max(1)), ..self.rated(known, &rise, rises.since) };
         }
         self.ended(known, ends, &whole)
     }
 
     fn ended(&self, known: Judgment, ends: &Fit, whole: &Slope) -> Judgment {
         let rise = ends.at.last().unwrap_or(&0.0) - ends.at.first().unwrap_or(&0.0);
-        if rise < self.floor_bytes {
-            return Judgment { verdict: Verdict::None, ..known };
-        }
+        // Who would not have seen memory grow by as much as there is knows nothing.
+        let is_blind = known.least_seen * self.length > self.levels.bytes.iter().copied().fold(0.0, f64::max);
         let verdict = match ends.kind {
+            _ if rise < self.floor_bytes => {
+                if is_blind {
+                    Verdict::Undecided
+                } else {
+                    Verdict::None
+                }
+            }
             Kind::Slows => Verdict::Decelerating,
+            Kind::Stops if self.rises_after(ends, rise) => Verdict::Undecided,
             Kind::Stops if ends.at.iter().take(4).any(|at| (at - ends.at[0]).abs() > 1.0) => {
                 Verdict::CacheFilling
             }
             Kind::Stops => Verdict::Stopped,
-            Kind::Steps if whole.chance() <= CHANCE => Verdict::Undecided,
+            Kind::Steps if whole.chance() <= CHANCE || ends.climbs() => Verdict::Undecided,
+            _ if is_blind => Verdict::Undecided,
             _ => Verdict::None,
         };
-        let more_steps = (verdict == Verdict::Undecided).then_some(known.points as u64);
+        // Two more of its steps, if they are stairs.
+        let stairs = 2.0 * self.length / (ends.changes() + 1.0);
+        let more_steps = (verdict == Verdict::Undecided).then_some(stairs.ceil() as u64);
         Judgment { verdict, plateau_bytes: ends.plateau, more_steps, ..known }
+    }
+
+    /// Whether memory rises again after the end of a rise.
+    fn rises_after(&self, ends: &Fit, rise: f64) -> bool {
+        let after = self.slope(ends.since, None, &self.levels.bytes, 0.0);
+        let again = after.rate * (1.0 - ends.since);
+        again >= self.floor_bytes.max(AGAIN * rise) && after.chance() <= CHANCE
+    }
+
+    /// The 95 % interval of a rate, bytes a step: of what its shape leaves, whether that follows from level to level or hangs
+    /// together over stretches, and of shapes that describe memory about as well.
+    fn between(&self, rise: &Slope, fit: &Fit, rivals: &[&Fit], bytes: &[f64], floor: f64) -> (f64, f64) {
+        let (times, values) = self.risen(fit.since, Some(fit), bytes);
+        let reach = rise.reach().max(reach_of_blocks(&times, &values));
+        let ends = |rival: &&Fit| {
+            let slope = self.slope(rival.since, Some(rival), bytes, floor);
+            (slope.rate - slope.reach(), slope.rate + slope.reach())
+        };
+        // At the very end there is too little to tell a rate by.
+        let rivals = rivals.iter().filter(|rival| rival.since <= LATEST_RIVAL);
+        let (low, high) = rivals
+            .map(ends)
+            .fold((rise.rate - reach, rise.rate + reach), |(low, high), (a, b)| (low.min(a), high.max(b)));
+        (low / self.length, high / self.length)
+    }
+
+    /// The verdict on what follows a bend, where memory that grew fast goes on as a line: a cache that is full, and a leak.
+    fn after_bend(
+        &self,
+        ends: &Fit,
+        best: &dyn Fn(&dyn Fn(&Fit) -> bool) -> Option<f64>,
+        ends_at: f64,
+    ) -> Option<Judgment> {
+        let is_bend = |fit: &Fit| fit.kind == Kind::Slows && fit.since > 0.0;
+        let others = best(&|fit| fit.kind != Kind::Rises && !is_bend(fit))?;
+        if !self.may_bend || !is_bend(ends) || ends_at + BENT > others {
+            return None;
+        }
+        let from = self.begin + (ends.since + AFTER_BEND) * self.length;
+        let end = self.points.get(self.points.partition_point(|point| (point.0 as f64) < from)..)?;
+        let judged = course_of(end, self.floor_bytes, false);
+        (judged.is_leak() && end.len() as f64 >= LEAST_END * self.points.len() as f64).then_some(judged)
+    }
+
+    /// The slope at the end and where that begins, of what rises ever faster.
+    fn faster(&self, rise: &Slope, fit: &Fit, bytes: &[f64], floor: f64) -> Option<(Slope, f64)> {
+        let since = fit.since + (1.0 - fit.since) * 0.75;
+        let late = self.slope(since, Some(fit), bytes, floor);
+        (late.rate > FASTER * rise.rate && late.rate - late.reach() > rise.rate).then_some((late, since))
     }
 
     /// Whether the last third rises as well, as far as can be seen.
@@ -221,14 +282,18 @@ impl Case<'_> {
     }
 
     fn slope(&self, since: f64, fit: Option<&Fit>, bytes: &[f64], floor: f64) -> Slope {
-        let after = self.times.iter().zip(bytes).filter(|(time, _)| **time >= since);
-        let (times, values): (Vec<f64>, Vec<f64>) =
-            after.map(|(&time, &value)| (time, fit.map_or(value, |fit| fit.rise_of(time, value)))).unzip();
+        let (times, values) = self.risen(since, fit, bytes);
         let plain = slope(&times, &values, floor);
         // A jump that is fitted beside a slope takes of what tells it: their correlation is that of a line and a step.
         let place = fit
             .map_or(0.0, |fit| ((fit.jump.0 - since) / (1.0 - since).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
         Slope { error: plain.error / (1.0 - 3.0 * place * (1.0 - place)).sqrt(), ..plain }
+    }
+
+    /// Times from a time on, and bytes then without what is no part of the rise.
+    fn risen(&self, since: f64, fit: Option<&Fit>, bytes: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let after = self.times.iter().zip(bytes).filter(|(time, _)| **time >= since);
+        after.map(|(&time, &value)| (time, fit.map_or(value, |fit| fit.rise_of(time, value)))).unzip()
     }
 
     fn rated(&self, known: Judgment, slope: &Slope, since: f64) -> Judgment {
@@ -241,13 +306,4 @@ impl Case<'_> {
             ..known
         }
     }
-}
-
-/// Levels, none farther from a shape than most are by far.
-fn clipped(bytes: &[f64], shape: &Fit, floor: f64) -> Vec<f64> {
-    let rest = shape.rest(bytes);
-    let mut sizes: Vec<f64> = rest.iter().map(|value| value.abs()).collect();
-    sizes.sort_unstable_by(f64::total_cmp);
-    let most = STRAY * (1.5 * super::levels::quantile(&sizes, 0.5)).max(floor);
-    shape.at.iter().zip(&rest).map(|(at, rest)| at + rest.clamp(-most, most)).collect()
 }

@@ -259,7 +259,13 @@ pub(super) const TABLES: &[Table] = &[
     (
         "processes.csv",
         "memory.processes.*",
-        "rank host rss_last_bytes rss_max_bytes live_last_bytes live_max_bytes",
+        "rank host pid rss_last_bytes rss_max_bytes live_last_bytes live_max_bytes verdict=course.verdict \
+         is_suspected=course.is_suspected from_step=course.trend.from_step to_step=course.trend.to_step \
+         slope_bytes_per_step=course.trend.slope_per_step low_bytes_per_step=course.trend.confidence_interval.0 \
+         high_bytes_per_step=course.trend.confidence_interval.1 p_value=course.trend.p_value points=course.trend.n \
+         plateau_bytes=course.plateau_bytes least_seen_bytes_per_step=course.least_seen_bytes_per_step \
+         more_steps=course.more_steps fell_step=course.fell.step fell_from_bytes=course.fell.from_bytes \
+         fell_to_bytes=course.fell.to_bytes impossible_values",
     ),
     // A row a section that holds much; then one of all others and one of all.
     (
@@ -278,7 +284,7 @@ pub(super) const TABLES: &[Table] = &[
         "leaks.csv",
         "leaks.*",
         "section verdict bytes_per_step low_bytes_per_step=confidence_interval.0 \
-         high_bytes_per_step=confidence_interval.1 p_value live_bytes",
+         high_bytes_per_step=confidence_interval.1 p_value live_bytes ranks",
     ),
     (
         "ranks.csv",

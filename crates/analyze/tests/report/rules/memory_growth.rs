@@ -4,8 +4,8 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::memory::{LeakVerdict, Thresholds, leaks};
 use stepscope_analyze::report::Verdict;
-use stepscope_analyze::rules::{Config, find};
-use stepscope_analyze::summary::{CourseVerdict, MemoryCourse, StepNumbers, StepSeries, Trend};
+use stepscope_analyze::rules::{Config, Names, find};
+use stepscope_analyze::summary::{CourseVerdict, MemoryCourse, MemoryFall, StepNumbers, StepSeries, Trend};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, notes, unknown};
@@ -29,13 +29,46 @@ fn growth_is_found_with_its_section() {
     assert_eq!(finding.title, "Memory grows by 131 KiB a step, 63.8 MiB in 500 steps.");
     assert_eq!(finding.section.as_deref(), Some("step/history"));
     assert_eq!(finding.evidence.get("section_net_per_step_bytes"), Some(&json!(133_632)));
-    let others = json!([{ "section": "step/forward", "net_per_step_bytes": 20_000 }]);
-    assert_eq!(finding.evidence.get("other_candidates"), Some(&others));
+    assert_eq!(finding.evidence.get("other_candidates"), Some(&json!([])));
     // 134 kB × 100 steps/s × 3600 s = 48 GB an hour.
     assert_eq!(finding.severity, 60.0);
     assert_eq!(finding.predicted_gain, None);
     let [leak] = leaks(&summary, &Thresholds::default()).try_into().unwrap();
     assert_eq!((leak.verdict, leak.live_bytes), (LeakVerdict::Growing, 70_000_000));
+}
+
+#[test]
+fn what_grows_in_declared_caches_is_told_and_no_leak() {
+    let summary = run().live(3_000_000, 134_000.0).leaves("step/history", 100_000).build();
+    let check = |caches: &[&str]| {
+        let mut config = Config::default();
+        config.memory_growth.caches = Names(caches.iter().map(|name| (*name).to_owned()).collect());
+        (find(RULE).unwrap().check)(&summary, &config)
+    };
+    let Verdict::Found(findings) = check(&["step/history"]) else { panic!("not found") };
+    assert_eq!(findings[0].title, "Memory grows by 33.2 KiB a step, 16.2 MiB in 500 steps.");
+    let beside = "Beside this, memory grows by 97.7 KiB a step in `step/history`, declared a cache. ";
+    assert!(findings[0].recommendation.starts_with(beside), "{}", findings[0].recommendation);
+    let all = run().live(3_000_000, 134_000.0).leaves("step/history/insert", 133_000).build();
+    let mut config = Config::default();
+    config.memory_growth.caches = Names(vec!["step/history".into()]);
+    let Verdict::Fine { because } = (find(RULE).unwrap().check)(&all, &config) else { panic!("found") };
+    assert_eq!(because, "memory grows by 130 KiB a step in `step/history`, declared a cache: no leak");
+    assert!(leaks(&all, &config.memory_growth).is_empty());
+    assert!(matches!(check(&["step/other"]), Verdict::Found(findings) if findings[0].section.is_some()));
+}
+
+#[test]
+fn a_jump_back_is_told() {
+    let mut summary = does(CourseVerdict::Undecided, None, Some(40));
+    let course = summary.memory.course.as_mut().unwrap();
+    course.fell = Some(MemoryFall { step: 300, from_bytes: 8 << 30, to_bytes: 1 << 30 });
+    let [note] = notes(RULE, &summary, &Config::default()).try_into().unwrap();
+    assert!(
+        note.text.starts_with("Live memory falls from 8.00 GiB to 1.00 GiB at step 300"),
+        "{}",
+        note.text
+    );
 }
 
 #[test]
@@ -68,7 +101,11 @@ fn resident_memory_alone_is_a_suspicion() {
     assert!(finding.recommendation.starts_with("Nobody counts the heap: install"), "{finding:?}");
     let counted = run().live(30_000_000, 0.0).rss(50_000_000, 134_000.0).build();
     let [finding] = found(RULE, &counted).try_into().unwrap();
-    assert!(finding.title.contains("the heap does not (fragmentation or retention)"), "{}", finding.title);
+    assert!(
+        finding.title.contains("the heap does not (native code, fragmentation or retention)"),
+        "{}",
+        finding.title
+    );
     assert!(finding.recommendation.starts_with("The counting allocator does not see"), "{finding:?}");
 }
 
@@ -99,7 +136,7 @@ fn each_verdict_has_its_sentence() {
             Some(600 << 20),
             "live memory grew for a while and stopped at about 600 MiB",
         ),
-        (CourseVerdict::None, None, "live memory does not grow; 2.00 KiB a step would have been seen"),
+        (CourseVerdict::None, None, "live memory does not grow on; 2.00 KiB a step would have been seen"),
     ];
     for (verdict, plateau, sentence) in said {
         assert_eq!(fine(RULE, &does(verdict, plateau, None)), sentence);
