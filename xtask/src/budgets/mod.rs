@@ -43,7 +43,17 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ),
     ("stepscope-model", &["stepscope-core", "stepscope-otlp"]),
     ("stepscope-analyze", &["stepscope-core", "stepscope-model"]),
-    ("stepscope-report", &["stepscope", "stepscope-model", "stepscope-analyze"]),
+    (
+        "stepscope-report",
+        &[
+            "stepscope",
+            "stepscope-core",
+            "stepscope-mem",
+            "stepscope-metrics",
+            "stepscope-model",
+            "stepscope-analyze",
+        ],
+    ),
     ("stepscope-opentelemetry", &["stepscope", "stepscope-otlp", "stepscope-metrics"]),
     ("stepscope-metrics", &["stepscope-core"]),
     ("stepscope-demo", &["stepscope"]),

@@ -15,7 +15,7 @@ use crate::run::{RunAcc, RunKey};
 const MAGIC: &[u8; 16] = b"stepscopepartial";
 
 /// Version of the encoding that is written.
-pub const PARTIAL_VERSION: u32 = 32;
+pub const PARTIAL_VERSION: u32 = 33;
 
 /// Oldest version that is still read.
 const OLDEST_VERSION: u32 = 32;

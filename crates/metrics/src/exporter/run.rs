@@ -13,6 +13,7 @@ use crate::alerts::Watcher;
 #[cfg(feature = "facade")]
 use crate::facade::{Registry, registry};
 use crate::gpu;
+use crate::leaks;
 use crate::slow;
 use crate::snapshot::{Program, Snapshot};
 use crate::source::{SLOW_PASSES, Sampler};
@@ -143,5 +144,8 @@ fn complete(shared: &Shared, builder: &Builder, snapshot: &mut Snapshot) {
         if std::panic::catch_unwind(AssertUnwindSafe(|| tell(program))).is_err() {
             *program = Program::default();
         }
+    }
+    if builder.pid == std::process::id() {
+        snapshot.program.leak = leaks::latest();
     }
 }

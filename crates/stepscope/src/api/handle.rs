@@ -134,6 +134,21 @@ impl Handle {
         drop(before);
     }
 
+    /// Steps that have ended so far, of all modes. Some loads: it may be asked many times a second. 0 where nothing is
+    /// recorded, and in a forked child.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.run().map_or(0, |(recorder, _)| recorder.thread_registry.steps())
+    }
+
+    /// Tells how much memory the process may use, in bytes, and what of that is in use now. It leaves with the sums, and
+    /// `stepscope analyze` says when a leak reaches it. `stepscope_report::watch_leaks` tells it by itself.
+    pub fn set_memory_limit(&self, limit_bytes: u64, used_bytes: u64) {
+        if let Some((recorder, _)) = self.run() {
+            *lock(&recorder.memory_limit) = Some((limit_bytes, used_bytes));
+        }
+    }
+
     /// Has everything recorded so far written and, where it is sent, acknowledged:
     /// [`Guard::flush`](crate::Guard::flush).
     pub fn flush(&self, timeout: Duration) -> Flushed {

@@ -113,6 +113,8 @@ pub(crate) struct Recorder {
     path_phases: Box<[AtomicU8]>,
     pub thread_registry: ThreadRegistry,
     sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
+    /// What memory may come to and what of that is in use, in bytes, as the program says.
+    pub memory_limit: Mutex<Option<(u64, u64)>>,
     #[cfg(feature = "metrics")]
     pub gauges: crate::shared::gauges::Gauges,
     run: Parent,
@@ -194,6 +196,7 @@ impl Recorder {
             paths: Mutex::new(paths),
             thread_registry: ThreadRegistry::default(),
             sinks: Mutex::new(Vec::new()),
+            memory_limit: Mutex::new(None),
             #[cfg(feature = "metrics")]
             gauges: crate::shared::gauges::Gauges::default(),
             run,

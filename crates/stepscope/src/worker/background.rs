@@ -27,6 +27,7 @@ use crate::os::diagnostics::print_diagnostic;
 use crate::os::ticks::Keeper;
 use crate::os::{memory, sys};
 use crate::shared::attrs;
+use crate::shared::lock::lock;
 use crate::shared::record::SectionRecord;
 use crate::shared::thread_shared::ThreadShared;
 use crate::worker::capture_requests::CaptureRequests;
@@ -114,6 +115,8 @@ struct Worker {
     thread_names: ThreadNames,
     callsites: Vec<Known>,
     cpus: Option<u64>,
+    #[cfg(feature = "metrics")]
+    limits: stepscope_metrics::Limits,
     deep_steps: DeepStepWatch,
     capture_requests: CaptureRequests,
     /// When the bound in a second was last shared out.
@@ -156,6 +159,8 @@ impl Worker {
             callsites: Vec::new(),
             deep_steps: DeepStepWatch::default(),
             cpus: std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64),
+            #[cfg(feature = "metrics")]
+            limits: stepscope_metrics::Limits::of_this_process(),
             capture_requests,
             shared: Instant::now(),
             taken: 0,
@@ -418,6 +423,12 @@ impl Worker {
         if self.recorder.tracked().has_memory() {
             snapshot.rss_bytes = memory::rss_bytes();
             snapshot.live_bytes = memory::live_bytes();
+            snapshot.memory_limit = *lock(&self.recorder.memory_limit);
+            #[cfg(feature = "metrics")]
+            if snapshot.memory_limit.is_none() {
+                let limit = self.limits.nearest(None);
+                snapshot.memory_limit = limit.map(|limit| (limit.limit_bytes, limit.used_bytes));
+            }
             #[cfg(feature = "mem")]
             if is_full || self.live_memory.is_due(snapshot.live_bytes, Instant::now()) {
                 snapshot.live_memory = self.live_memory.take(snapshot.live_bytes, Instant::now());
@@ -465,7 +476,8 @@ impl Worker {
 
     /// The state once more, with the memory of `end`: what sending takes after it is not the program's.
     fn snapshot_since(&mut self, end: &Snapshot) -> Snapshot {
-        Snapshot { rss_bytes: end.rss_bytes, live_bytes: end.live_bytes, ..self.snapshot(true) }
+        let memory_limit = end.memory_limit;
+        Snapshot { rss_bytes: end.rss_bytes, live_bytes: end.live_bytes, memory_limit, ..self.snapshot(true) }
     }
 
     /// Sends until nothing is left or time is up; whether nothing is left.

@@ -57,8 +57,9 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    pub(super) fn new(root: &Path, pid: u32) -> Self {
-        let groups = std::fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).unwrap_or_default();
+    /// Of a process by its id, or of `self`.
+    pub(super) fn new(root: &Path, process: &str) -> Self {
+        let groups = std::fs::read_to_string(root.join(format!("proc/{process}/cgroup"))).unwrap_or_default();
         Self { root: root.to_owned(), groups, mounts: mounts(root) }
     }
 

@@ -1,0 +1,181 @@
+//! The thread of a watch: when it reads, when it has judged, when it tells. Whether memory leaks is the detector's business.
+
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use stepscope_analyze::memory::detector::{Judgment, Memory, Verdict, judge};
+use stepscope_core::attr;
+use stepscope_mem::{live_bytes, rss_bytes, set_aside};
+use stepscope_metrics::leaks::{self, Leak};
+use stepscope_metrics::{Limit, Limits};
+
+use super::series::{Point, Series};
+use super::warning::LeakWarning;
+use super::{Callback, Shared, WatchBuilder};
+
+/// Pauses between two looks whether a step has ended, of which the first are shorter.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Points before the first judgment, and as many looks are at the shorter pause.
+const FIRST_POINTS: u64 = 8;
+const EARLY_POINTS: u64 = 64;
+
+/// Judged again when there is a quarter more…
+const GROWTH: f64 = 1.25;
+/// …or after this, …
+const AT_LEAST_EVERY: Duration = Duration::from_secs(30);
+/// …but never for more than one in so many parts of the time.
+const SELDOM: u32 = 4_000;
+
+/// Watches until it has to stop.
+pub(super) fn watch(builder: &WatchBuilder, shared: &Shared, callback: Callback) {
+    let mut callback = Some(callback);
+    let mut watch = aside(|| Watch::new(builder));
+    while shared.pause(watch.pause()) {
+        let Some(warning) = aside(|| watch.next_warning()) else { continue };
+        if shared.lock().stops {
+            break;
+        }
+        let Some(call) = &mut callback else { continue };
+        if std::panic::catch_unwind(AssertUnwindSafe(|| call(&warning))).is_err() {
+            callback = None;
+        }
+    }
+    aside(|| drop(watch));
+}
+
+/// What the watch holds itself is not the program's; what its callback does is.
+fn aside<R>(work: impl FnOnce() -> R) -> R {
+    let _own = set_aside();
+    work()
+}
+
+struct Watch<'b> {
+    builder: &'b WatchBuilder,
+    limits: Limits,
+    series: Series,
+    begun: Instant,
+    /// Looks at which a step had ended.
+    seen: u64,
+    steps: u64,
+    next_at: u64,
+    /// When it was judged last, and not before which time it is again.
+    judged: Instant,
+    not_before: Instant,
+    told: Told,
+}
+
+/// What was told of the leak at hand.
+#[derive(Debug, Default)]
+struct Told {
+    leak: bool,
+    near: bool,
+}
+
+impl<'b> Watch<'b> {
+    fn new(builder: &'b WatchBuilder) -> Self {
+        let now = Instant::now();
+        let mut watch = Self {
+            builder,
+            limits: Limits::of_this_process(),
+            series: Series::new(),
+            begun: now,
+            seen: 0,
+            steps: builder.handle.steps(),
+            next_at: FIRST_POINTS,
+            judged: now,
+            not_before: now,
+            told: Told::default(),
+        };
+        watch.tell_limit();
+        watch
+    }
+
+    /// Reads, judges where that is due, and leaves in the run what is to be told.
+    fn next_warning(&mut self) -> Option<LeakWarning> {
+        self.look();
+        let judged = self.judged()?;
+        let warning = self.warning(&judged)?;
+        report(&warning);
+        Some(warning)
+    }
+
+    fn pause(&self) -> Duration {
+        if self.seen < EARLY_POINTS { FIRST_PAUSE } else { PAUSE }
+    }
+
+    /// Reads memory where a step has ended since the last look.
+    fn look(&mut self) {
+        let steps = self.builder.handle.steps();
+        if steps == std::mem::replace(&mut self.steps, steps) {
+            return;
+        }
+        self.seen += 1;
+        let known = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
+        self.series.push(Point {
+            steps,
+            seconds: self.begun.elapsed().as_secs_f64(),
+            live_bytes: known(live_bytes()),
+            rss_bytes: known(rss_bytes()),
+        });
+    }
+
+    /// The verdict, where it is time for one.
+    fn judged(&mut self) -> Option<Judgment> {
+        let now = Instant::now();
+        let is_due = self.seen >= self.next_at || now.duration_since(self.judged) >= AT_LEAST_EVERY;
+        if !is_due || now < self.not_before || self.series.points().len() < 2 {
+            return None;
+        }
+        let live = self.series.gauge(|point| point.live_bytes);
+        let rss = self.series.gauge(|point| point.rss_bytes);
+        let judged = judge(&Memory { live: &live, rss: &rss, ..Memory::default() });
+        self.next_at = (self.seen as f64 * GROWTH).ceil() as u64;
+        self.judged = Instant::now();
+        self.not_before = self.judged + now.elapsed() * SELDOM;
+        Some(judged)
+    }
+
+    /// The limit that is reached first, which the run is told of as well.
+    fn tell_limit(&mut self) -> Option<Limit> {
+        let limit = self.limits.nearest(self.builder.limit_bytes)?;
+        self.builder.handle.set_memory_limit(limit.limit_bytes, limit.used_bytes);
+        Some(limit)
+    }
+
+    /// What is to be told of this judgment, and was not.
+    fn warning(&mut self, judged: &Judgment) -> Option<LeakWarning> {
+        let limit = self.tell_limit();
+        let pace = self.series.seconds_per_step();
+        let warning = LeakWarning::of(judged, self.steps, limit, pace, self.builder.before);
+        let Some(warning) = warning else {
+            if judged.verdict != Verdict::Undecided {
+                leaks::tell(Some(Leak::default()));
+                self.told = Told::default();
+            }
+            return None;
+        };
+        leaks::tell(Some(Leak {
+            bytes_per_step: warning.bytes_per_step,
+            time_left_s: warning.time_to_limit.map(|left| left.about.as_secs_f64()),
+        }));
+        let is_new = !self.told.leak || (warning.is_near && !self.told.near);
+        self.told = Told { leak: true, near: self.told.near || warning.is_near };
+        is_new.then_some(warning)
+    }
+}
+
+/// Leaves it in the run, as a section of its own: that is written at once, and a process that runs out of memory is killed.
+fn report(warning: &LeakWarning) {
+    let left = warning.time_to_limit.map(|left| left.about.as_secs_f64());
+    let span = tracing::warn_span!(
+        parent: None,
+        "memory_leak",
+        { attr::LEAK_VERDICT } = warning.verdict.name(),
+        { attr::LEAK_BYTES_PER_STEP } = warning.bytes_per_step,
+        { attr::LEAK_SINCE_STEP } = warning.since_step,
+        { attr::LEAK_TIME_LEFT } = left,
+    );
+    span.in_scope(|| tracing::warn!("{warning}"));
+}

@@ -1,0 +1,106 @@
+//! Memory over steps as a watch keeps it: bounded, and coarser the longer a run is. What it means is not told here.
+
+/// Points that are kept.
+const MOST: usize = 512;
+
+/// Memory at a moment; NaN where it is not known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point {
+    /// Steps that had ended.
+    pub(super) steps: u64,
+    /// Since the watch began.
+    pub(super) seconds: f64,
+    pub(super) live_bytes: f64,
+    pub(super) rss_bytes: f64,
+}
+
+impl Point {
+    /// What moments are compared by: a step in its middle holds more than memory that stays.
+    fn floor(&self) -> f64 {
+        if self.live_bytes.is_nan() { self.rss_bytes } else { self.live_bytes }
+    }
+}
+
+/// Of so many moments in a row the lowest.
+#[derive(Debug)]
+pub(super) struct Series {
+    points: Vec<Point>,
+    stride: u32,
+    /// Moments that the last point stands for.
+    in_last: u32,
+}
+
+impl Series {
+    pub(super) fn new() -> Self {
+        Self { points: Vec::with_capacity(MOST), stride: 1, in_last: 0 }
+    }
+
+    pub(super) fn push(&mut self, point: Point) {
+        if self.in_last < self.stride
+            && let Some(last) = self.points.last_mut()
+        {
+            self.in_last += 1;
+            if point.floor() < last.floor() {
+                *last = point;
+            }
+            return;
+        }
+        if self.points.len() >= MOST {
+            self.halve();
+        }
+        self.points.push(point);
+        self.in_last = 1;
+    }
+
+    fn halve(&mut self) {
+        let lower = |pair: &[Point]| {
+            pair.iter().copied().reduce(|one, other| if other.floor() < one.floor() { other } else { one })
+        };
+        self.points = self.points.chunks(2).filter_map(lower).collect();
+        self.points.reserve_exact(MOST - self.points.len());
+        self.stride = self.stride.saturating_mul(2);
+    }
+
+    pub(super) fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// A gauge over steps, where it is known.
+    pub(super) fn gauge(&self, of: fn(&Point) -> f64) -> Vec<(u64, f64)> {
+        let gauge = self.points.iter().map(|point| (point.steps, of(point)));
+        gauge.filter(|(_, bytes)| bytes.is_finite()).collect()
+    }
+
+    /// Time that a step takes lately: in the later half of the points.
+    pub(super) fn seconds_per_step(&self) -> Option<f64> {
+        let (from, to) = (self.points.get(self.points.len() / 2)?, self.points.last()?);
+        let steps = to.steps.checked_sub(from.steps).filter(|steps| *steps > 0)?;
+        Some((to.seconds - from.seconds) / steps as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_series_is_bounded_and_keeps_what_memory_falls_back_to() {
+        let mut series = Series::new();
+        // Every second moment is in the middle of a step, which holds 1,000 bytes more.
+        for number in 0..100_000_u64 {
+            let live_bytes = (number + 1_000 * (number % 2)) as f64;
+            series.push(Point {
+                steps: number,
+                seconds: number as f64 / 4.0,
+                live_bytes,
+                rss_bytes: f64::NAN,
+            });
+        }
+        let live = series.gauge(|point| point.live_bytes);
+        assert!((MOST / 2..=MOST).contains(&live.len()), "{}", live.len());
+        assert!(live.iter().all(|&(step, bytes)| bytes == step as f64), "a middle of a step was kept");
+        assert_eq!(series.gauge(|point| point.rss_bytes), []);
+        assert_eq!(series.seconds_per_step(), Some(0.25));
+        assert!(series.points().last().unwrap().steps >= 99_000);
+    }
+}
