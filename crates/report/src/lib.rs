@@ -32,7 +32,7 @@ use stepscope_analyze::{Config, Partial, rules};
 use stepscope_model::{MetricPoint, ReadOptions, Reader, Resource, Sink, Trace};
 
 pub use stepscope_analyze::memory::detector::Verdict;
-pub use stepscope_metrics::{Limit, LimitKind};
+pub use stepscope_limits::{Limit, LimitKind};
 pub use watch::{Estimate, LeakWarning, LeakWatch, WatchBuilder, watch_leaks};
 
 /// Why there is no report.

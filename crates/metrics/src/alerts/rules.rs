@@ -70,7 +70,7 @@ impl Rule {
     }
 
     /// Whether it fires at this value, or, where it does already, goes on.
-    fn holds(&self, value: f64, is_firing: bool) -> bool {
+    pub(super) fn holds(&self, value: f64, is_firing: bool) -> bool {
         let bound = if is_firing { self.clear } else { self.above };
         match (self.is_below(), is_firing) {
             (false, false) => value > bound,

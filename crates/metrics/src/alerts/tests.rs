@@ -112,7 +112,7 @@ fn a_deadline_fires_below_its_bound() {
     let mut watcher = Watcher::new(Alerts::none().of_program());
     let seconds = [None, Some(7_000.0), Some(3_599.0), Some(3_700.0), Some(3_901.0)];
     let fires = seconds.map(|time_left_s| {
-        let leak = crate::leaks::Leak { bytes_per_step: 1e6, time_left_s };
+        let leak = stepscope_limits::leaks::Leak { bytes_per_step: 1e6, time_left_s };
         let mut snapshot = Snapshot::default();
         snapshot.program.leak = Some(leak);
         watcher.look(&mut snapshot, Instant::now());

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use stepscope_limits::leaks;
+
 use super::PATIENCE;
 use super::builder::{Builder, Counter, Told};
 use super::holder::{Shared, State};
@@ -13,7 +15,6 @@ use crate::alerts::Watcher;
 #[cfg(feature = "facade")]
 use crate::facade::{Registry, registry};
 use crate::gpu;
-use crate::leaks;
 use crate::slow;
 use crate::snapshot::{Program, Snapshot};
 use crate::source::{SLOW_PASSES, Sampler};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use stepscope_core::vocabulary::Metric;
+use stepscope_limits::leaks::Leak;
 
-use crate::leaks::Leak;
 use crate::points::Value;
 
 /// Labels of a point of the program's own that are taken.

@@ -24,7 +24,7 @@ impl MemoryFiles {
     }
 }
 
-pub(super) fn memory(text: &[u8]) -> Option<Memory> {
+fn memory(text: &[u8]) -> Option<Memory> {
     let mut memory = Memory::default();
     let (mut total, mut reclaimable) = (None, None);
     let mut left = 10;

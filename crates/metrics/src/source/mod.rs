@@ -7,7 +7,6 @@ mod cpu;
 mod disk;
 mod energy;
 mod file;
-mod limits;
 mod memory;
 mod network;
 mod parse;
@@ -21,7 +20,6 @@ use std::time::{Instant, SystemTime};
 
 pub use self::cgroup::ControlGroup;
 use self::file::{Buffer, Input};
-pub use self::limits::{Limit, LimitKind, Limits};
 use crate::notes::Notes;
 use crate::snapshot::Snapshot;
 
@@ -39,17 +37,6 @@ struct Root {
 }
 
 impl Root {
-    /// The usual ticks and pages go with recorded files.
-    fn at(path: &Path) -> Self {
-        let is_live = path == Path::new("/");
-        Self {
-            path: path.to_owned(),
-            ticks_per_s: if is_live { system::ticks_per_s() } else { 100.0 },
-            page_bytes: if is_live { system::page_bytes() } else { 4_096 },
-            is_live,
-        }
-    }
-
     fn input(&self, path: &str) -> Input {
         Input::new(self.path.join(path))
     }
@@ -133,8 +120,13 @@ impl Sampler {
         container: Option<&ControlGroup>,
         notes: &Arc<Notes>,
     ) -> Self {
-        let root = Root::at(root);
-        let is_live = root.is_live;
+        let is_live = root == Path::new("/");
+        let root = Root {
+            path: root.to_owned(),
+            ticks_per_s: if is_live { system::ticks_per_s() } else { 100.0 },
+            page_bytes: if is_live { system::page_bytes() } else { 4_096 },
+            is_live,
+        };
         let host = if has_host {
             Host::Files(Box::new(HostFiles::new(&root, notes)))
         } else {

@@ -80,7 +80,7 @@ impl WatchBuilder {
                 || tracing::dispatcher::with_default(&dispatch, || round::watch(&self, &thread, callback));
             // A fault in here ends the watch, and no more.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(watching));
-            stepscope_metrics::leaks::tell(None);
+            stepscope_limits::leaks::tell(None);
             thread.lock().has_ended = true;
             thread.changed.notify_all();
         };

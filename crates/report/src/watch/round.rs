@@ -3,11 +3,11 @@
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use stepscope_analyze::memory::detector::{Judgment, Memory, Verdict, judge};
+use stepscope_analyze::memory::detector::{Judgment, Verdict};
 use stepscope_core::attr;
+use stepscope_limits::Limits;
+use stepscope_limits::leaks::{self, Leak};
 use stepscope_mem::{live_bytes, rss_bytes, set_aside};
-use stepscope_metrics::leaks::{self, Leak};
-use stepscope_metrics::{Limit, Limits};
 
 use super::series::{Point, Series};
 use super::warning::LeakWarning;
@@ -20,6 +20,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Points before the first judgment, and as many looks are at the shorter pause.
 const FIRST_POINTS: u64 = 8;
 const EARLY_POINTS: u64 = 64;
+
+/// Looks that make a point of the latest: a second at the longer pause.
+const LATEST: u32 = 10;
 
 /// Judged again when there is a quarter more…
 const GROWTH: f64 = 1.25;
@@ -55,6 +58,7 @@ struct Watch<'b> {
     builder: &'b WatchBuilder,
     limits: Limits,
     series: Series,
+    latest: Series,
     begun: Instant,
     /// Looks at which a step had ended.
     seen: u64,
@@ -76,10 +80,14 @@ struct Told {
 impl<'b> Watch<'b> {
     fn new(builder: &'b WatchBuilder) -> Self {
         let now = Instant::now();
-        let mut watch = Self {
+        if let Some(bytes) = builder.limit_bytes {
+            builder.handle.set_memory_limit(bytes);
+        }
+        Self {
             builder,
             limits: Limits::of_this_process(),
-            series: Series::new(),
+            series: Series::whole(),
+            latest: Series::latest(LATEST),
             begun: now,
             seen: 0,
             steps: builder.handle.steps(),
@@ -87,16 +95,14 @@ impl<'b> Watch<'b> {
             judged: now,
             not_before: now,
             told: Told::default(),
-        };
-        watch.tell_limit();
-        watch
+        }
     }
 
     /// Reads, judges where that is due, and leaves in the run what is to be told.
     fn next_warning(&mut self) -> Option<LeakWarning> {
         self.look();
-        let judged = self.judged()?;
-        let warning = self.warning(&judged)?;
+        let (judged, seconds_per_step) = self.judged()?;
+        let warning = self.warning(&judged, seconds_per_step)?;
         report(&warning);
         Some(warning)
     }
@@ -113,42 +119,34 @@ impl<'b> Watch<'b> {
         }
         self.seen += 1;
         let known = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
-        self.series.push(Point {
+        let point = Point {
             steps,
             seconds: self.begun.elapsed().as_secs_f64(),
             live_bytes: known(live_bytes()),
             rss_bytes: known(rss_bytes()),
-        });
+        };
+        self.series.push(point);
+        self.latest.push(point);
     }
 
-    /// The verdict, where it is time for one.
-    fn judged(&mut self) -> Option<Judgment> {
+    /// The verdict and the pace of steps, where it is time for them.
+    fn judged(&mut self) -> Option<(Judgment, Option<f64>)> {
         let now = Instant::now();
         let is_due = self.seen >= self.next_at || now.duration_since(self.judged) >= AT_LEAST_EVERY;
-        if !is_due || now < self.not_before || self.series.points().len() < 2 {
+        if !is_due || now < self.not_before {
             return None;
         }
-        let live = self.series.gauge(|point| point.live_bytes);
-        let rss = self.series.gauge(|point| point.rss_bytes);
-        let judged = judge(&Memory { live: &live, rss: &rss, ..Memory::default() });
+        let judged = judged(&self.series, &self.latest);
         self.next_at = (self.seen as f64 * GROWTH).ceil() as u64;
         self.judged = Instant::now();
         self.not_before = self.judged + now.elapsed() * SELDOM;
         Some(judged)
     }
 
-    /// The limit that is reached first, which the run is told of as well.
-    fn tell_limit(&mut self) -> Option<Limit> {
-        let limit = self.limits.nearest(self.builder.limit_bytes)?;
-        self.builder.handle.set_memory_limit(limit.limit_bytes, limit.used_bytes);
-        Some(limit)
-    }
-
     /// What is to be told of this judgment, and was not.
-    fn warning(&mut self, judged: &Judgment) -> Option<LeakWarning> {
-        let limit = self.tell_limit();
-        let pace = self.series.seconds_per_step();
-        let warning = LeakWarning::of(judged, self.steps, limit, pace, self.builder.before);
+    fn warning(&mut self, judged: &Judgment, seconds_per_step: Option<f64>) -> Option<LeakWarning> {
+        let limit = self.limits.nearest(self.builder.limit_bytes);
+        let warning = LeakWarning::of(judged, self.steps, limit, seconds_per_step, self.builder.before);
         let Some(warning) = warning else {
             if judged.verdict != Verdict::Undecided {
                 leaks::tell(Some(Leak::default()));
@@ -166,6 +164,23 @@ impl<'b> Watch<'b> {
     }
 }
 
+/// The verdict on the whole; where that is too coarse for a leak that has just begun, on the latest, if memory was never as
+/// large. With the pace of steps.
+fn judged(whole: &Series, latest: &Series) -> (Judgment, Option<f64>) {
+    let judged = whole.judge();
+    if !is_leak(&judged) && whole.stride() > latest.stride() && latest.is_beyond(whole) {
+        let late = latest.judge();
+        if is_leak(&late) {
+            return (late, latest.seconds_per_step());
+        }
+    }
+    (judged, whole.seconds_per_step())
+}
+
+const fn is_leak(judged: &Judgment) -> bool {
+    matches!(judged.verdict, Verdict::Leak | Verdict::Fragmentation)
+}
+
 /// Leaves it in the run, as a section of its own: that is written at once, and a process that runs out of memory is killed.
 fn report(warning: &LeakWarning) {
     let left = warning.time_to_limit.map(|left| left.about.as_secs_f64());
@@ -178,4 +193,34 @@ fn report(warning: &LeakWarning) {
         { attr::LEAK_TIME_LEFT } = left,
     );
     span.in_scope(|| tracing::warn!("{warning}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten looks a second with two steps each at memory of `bytes` by seconds: when a leak was first told, judged twice a
+    /// minute from a second on.
+    fn told(from: u64, seconds: u64, bytes: impl Fn(f64) -> f64) -> Option<u64> {
+        let (mut whole, mut latest) = (Series::whole(), Series::latest(LATEST));
+        (0..seconds * 10).find_map(|look| {
+            let seconds = look as f64 / 10.0;
+            let noise = (look * 7_919 % 1_000) as f64 * 1_000.0;
+            let live_bytes = bytes(seconds) + noise;
+            let point = Point { steps: look * 2, seconds, live_bytes, rss_bytes: f64::NAN };
+            whole.push(point);
+            latest.push(point);
+            let is_due = look % 300 == 299 && look / 10 >= from && is_leak(&judged(&whole, &latest).0);
+            is_due.then_some(look / 10)
+        })
+    }
+
+    #[test]
+    fn a_leak_that_begins_late_in_a_long_run_is_told_within_minutes() {
+        let late = told(0, 30_000, |seconds| 5e8 + 1e7 * (seconds - 20_000.0).max(0.0)).unwrap();
+        assert!((20_000..20_300).contains(&late), "{late}");
+        // Epochs of two hours that fill up, and a level that is kept.
+        assert_eq!(told(7_300, 30_000, |seconds| 5e8 + 1e6 * (seconds % 7_200.0)), None);
+        assert_eq!(told(0, 30_000, |_| 5e8), None);
+    }
 }

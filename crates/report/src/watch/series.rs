@@ -1,5 +1,7 @@
 //! Memory over steps as a watch keeps it: bounded, and coarser the longer a run is. What it means is not told here.
 
+use stepscope_analyze::memory::detector::{Judgment, Memory, judge};
+
 /// Points that are kept.
 const MOST: usize = 512;
 
@@ -28,11 +30,19 @@ pub(super) struct Series {
     stride: u32,
     /// Moments that the last point stands for.
     in_last: u32,
+    /// Where there is no room, the older half goes; else points become coarser.
+    forgets: bool,
 }
 
 impl Series {
-    pub(super) fn new() -> Self {
-        Self { points: Vec::with_capacity(MOST), stride: 1, in_last: 0 }
+    /// Of all that there was.
+    pub(super) fn whole() -> Self {
+        Self { points: Vec::with_capacity(MOST), stride: 1, in_last: 0, forgets: false }
+    }
+
+    /// Of the latest moments, of which `stride` make a point.
+    pub(super) fn latest(stride: u32) -> Self {
+        Self { stride, forgets: true, ..Self::whole() }
     }
 
     pub(super) fn push(&mut self, point: Point) {
@@ -46,10 +56,33 @@ impl Series {
             return;
         }
         if self.points.len() >= MOST {
-            self.halve();
+            if self.forgets {
+                self.points.drain(..MOST / 2);
+            } else {
+                self.halve();
+            }
         }
         self.points.push(point);
         self.in_last = 1;
+    }
+
+    /// Moments that a point stands for.
+    pub(super) const fn stride(&self) -> u32 {
+        self.stride
+    }
+
+    /// The verdict of the detector.
+    pub(super) fn judge(&self) -> Judgment {
+        let (live, rss) = (self.gauge(|point| point.live_bytes), self.gauge(|point| point.rss_bytes));
+        judge(&Memory { live: &live, rss: &rss, ..Memory::default() })
+    }
+
+    /// Whether memory goes beyond all that it came to before, by half of what it grew by in this series.
+    pub(super) fn is_beyond(&self, whole: &Self) -> bool {
+        let Some((first, last)) = self.points.first().zip(self.points.last()) else { return false };
+        let before = whole.points.iter().take_while(|point| point.steps < first.steps);
+        let most = before.map(Point::floor).fold(f64::MIN, f64::max);
+        last.floor() > most + 0.5 * (last.floor() - first.floor())
     }
 
     fn halve(&mut self) {
@@ -66,7 +99,7 @@ impl Series {
     }
 
     /// A gauge over steps, where it is known.
-    pub(super) fn gauge(&self, of: fn(&Point) -> f64) -> Vec<(u64, f64)> {
+    fn gauge(&self, of: fn(&Point) -> f64) -> Vec<(u64, f64)> {
         let gauge = self.points.iter().map(|point| (point.steps, of(point)));
         gauge.filter(|(_, bytes)| bytes.is_finite()).collect()
     }
@@ -85,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_long_series_is_bounded_and_keeps_what_memory_falls_back_to() {
-        let mut series = Series::new();
+        let mut series = Series::whole();
         // Every second moment is in the middle of a step, which holds 1,000 bytes more.
         for number in 0..100_000_u64 {
             let live_bytes = (number + 1_000 * (number % 2)) as f64;

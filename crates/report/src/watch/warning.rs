@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stepscope_analyze::memory::detector::{Judgment, Verdict, steps_left};
 use stepscope_analyze::report::units::{bytes, count, duration};
-use stepscope_metrics::Limit;
+use stepscope_limits::Limit;
 
 /// A figure that is estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,7 +110,7 @@ impl fmt::Display for LeakWarning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepscope_metrics::LimitKind;
+    use stepscope_limits::LimitKind;
 
     const MIB: f64 = 1_048_576.0;
 

@@ -141,11 +141,11 @@ impl Handle {
         self.run().map_or(0, |(recorder, _)| recorder.thread_registry.steps())
     }
 
-    /// Tells how much memory the process may use, in bytes, and what of that is in use now. It leaves with the sums, and
-    /// `stepscope analyze` says when a leak reaches it. `stepscope_report::watch_leaks` tells it by itself.
-    pub fn set_memory_limit(&self, limit_bytes: u64, used_bytes: u64) {
+    /// Tells to how many bytes resident memory may come, beside the limits of control groups, of the address space and of the
+    /// machine, which are read. The one with least room leaves with the sums: `stepscope analyze` says when a leak reaches it.
+    pub fn set_memory_limit(&self, bytes: u64) {
         if let Some((recorder, _)) = self.run() {
-            *lock(&recorder.memory_limit) = Some((limit_bytes, used_bytes));
+            *lock(&recorder.memory_limit) = Some(bytes);
         }
     }
 

@@ -113,8 +113,8 @@ pub(crate) struct Recorder {
     path_phases: Box<[AtomicU8]>,
     pub thread_registry: ThreadRegistry,
     sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
-    /// What memory may come to and what of that is in use, in bytes, as the program says.
-    pub memory_limit: Mutex<Option<(u64, u64)>>,
+    /// What resident memory may come to, in bytes, as the program says.
+    pub memory_limit: Mutex<Option<u64>>,
     #[cfg(feature = "metrics")]
     pub gauges: crate::shared::gauges::Gauges,
     run: Parent,

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use stepscope_core::{LossReason, SectionKind};
+use stepscope_limits::Limits;
 
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
@@ -115,8 +116,7 @@ struct Worker {
     thread_names: ThreadNames,
     callsites: Vec<Known>,
     cpus: Option<u64>,
-    #[cfg(feature = "metrics")]
-    limits: stepscope_metrics::Limits,
+    limits: Limits,
     deep_steps: DeepStepWatch,
     capture_requests: CaptureRequests,
     /// When the bound in a second was last shared out.
@@ -159,8 +159,7 @@ impl Worker {
             callsites: Vec::new(),
             deep_steps: DeepStepWatch::default(),
             cpus: std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64),
-            #[cfg(feature = "metrics")]
-            limits: stepscope_metrics::Limits::of_this_process(),
+            limits: Limits::of_this_process(),
             capture_requests,
             shared: Instant::now(),
             taken: 0,
@@ -423,12 +422,8 @@ impl Worker {
         if self.recorder.tracked().has_memory() {
             snapshot.rss_bytes = memory::rss_bytes();
             snapshot.live_bytes = memory::live_bytes();
-            snapshot.memory_limit = *lock(&self.recorder.memory_limit);
-            #[cfg(feature = "metrics")]
-            if snapshot.memory_limit.is_none() {
-                let limit = self.limits.nearest(None);
-                snapshot.memory_limit = limit.map(|limit| (limit.limit_bytes, limit.used_bytes));
-            }
+            let limit = self.limits.nearest(*lock(&self.recorder.memory_limit));
+            snapshot.memory_limit = limit.map(|limit| (limit.limit_bytes, limit.used_bytes));
             #[cfg(feature = "mem")]
             if is_full || self.live_memory.is_due(snapshot.live_bytes, Instant::now()) {
                 snapshot.live_memory = self.live_memory.take(snapshot.live_bytes, Instant::now());

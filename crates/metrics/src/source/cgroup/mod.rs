@@ -2,12 +2,12 @@
 //! and of those around it.
 
 mod find;
-mod resolve;
 
 use std::path::{Path, PathBuf};
 
 pub use self::find::ControlGroup;
-use self::resolve::Resolver;
+use stepscope_limits::cgroup::{Chain, Resolver};
+
 use super::Root;
 use super::file::{Buffer, Input};
 use super::parse::{number, value, words};
@@ -33,9 +33,8 @@ pub(super) struct Group {
     is_gone: bool,
 }
 
-/// Memory of one group, with the limits of those around it where these are its own matter.
 #[derive(Debug)]
-pub(super) struct MemoryFiles {
+struct MemoryFiles {
     is_v2: bool,
     usage: Input,
     limits: Vec<Input>,
@@ -76,7 +75,7 @@ impl Group {
         let unified =
             [memory, cpu].into_iter().find(|chain| chain.is_v2).and_then(|chain| chain.folders.first());
         let group = Self {
-            memory: memory_files(&memory.folders, memory.is_v2),
+            memory: memory_files(memory),
             processor: accounting.folders.first().map(|folder| {
                 if accounting.is_v2 {
                     ProcessorFiles::V2(file(folder, "cpu.stat"))
@@ -120,7 +119,12 @@ impl Group {
         let mut container = Container::default();
         if let Some(files) = &mut self.memory {
             container.memory_bytes = files.usage.read(buffer).and_then(number);
-            container.memory_limit_bytes = files.limit_bytes(buffer);
+            container.memory_limit_bytes = files
+                .limits
+                .iter_mut()
+                .filter_map(|limit| limit.read(buffer).and_then(number))
+                .filter(|&bytes| bytes < UNLIMITED_BYTES)
+                .min();
             container.oom_kills = files.events.read(buffer).and_then(|text| value(text, b"oom_kill"));
             if is_slow {
                 let stat = files.stat.read(buffer);
@@ -189,41 +193,18 @@ impl Quota {
     }
 }
 
-/// The group of a process and those around it, each with its own limit alone.
-pub(super) fn around(root: &Path, process: &str) -> Vec<MemoryFiles> {
-    let chain = Resolver::new(root, process).chain("memory");
-    let one = |folder: &PathBuf| memory_files(std::slice::from_ref(folder), chain.is_v2);
-    chain.folders.iter().filter_map(one).collect()
-}
-
-impl MemoryFiles {
-    /// The lowest limit, where there is any.
-    fn limit_bytes(&mut self, buffer: &mut Buffer) -> Option<u64> {
-        let limits = self.limits.iter_mut().filter_map(|limit| limit.read(buffer).and_then(number));
-        limits.filter(|&bytes| bytes < UNLIMITED_BYTES).min()
-    }
-
-    /// The limit, and what counts against it: caches of files that were not used lately give way.
-    pub(super) fn limit_and_use(&mut self, buffer: &mut Buffer) -> Option<(u64, u64)> {
-        let limit_bytes = self.limit_bytes(buffer)?;
-        let used_bytes = self.usage.read(buffer).and_then(number)?;
-        let idle = self.stat.read(buffer).and_then(|text| inactive(text, self.is_v2));
-        Some((limit_bytes, used_bytes.saturating_sub(idle.unwrap_or(0))))
-    }
-}
-
-fn memory_files(folders: &[PathBuf], is_v2: bool) -> Option<MemoryFiles> {
-    let own = folders.first()?;
-    let names = if is_v2 {
+fn memory_files(chain: &Chain) -> Option<MemoryFiles> {
+    let own = chain.folders.first()?;
+    let names = if chain.is_v2 {
         ["memory.current", "memory.max", "memory.events"]
     } else {
         ["memory.usage_in_bytes", "memory.limit_in_bytes", "memory.oom_control"]
     };
     let [usage, limit, events] = names;
     Some(MemoryFiles {
-        is_v2,
+        is_v2: chain.is_v2,
         usage: file(own, usage),
-        limits: folders.iter().map(|folder| file(folder, limit)).collect(),
+        limits: chain.folders.iter().map(|folder| file(folder, limit)).collect(),
         stat: file(own, "memory.stat"),
         events: file(own, events),
     })

@@ -20,6 +20,7 @@ pub fn tell(leak: Option<Leak>) {
 }
 
 /// As it was told last.
-pub(crate) fn latest() -> Option<Leak> {
+#[must_use]
+pub fn latest() -> Option<Leak> {
     *LATEST.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,13 +1,12 @@
 //! What bounds the memory of a process: its control groups, its address space, the machine. When a limit is reached is not
 //! told here.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::Root;
-use super::cgroup;
-use super::file::{Buffer, Input};
-use super::memory::memory;
-use super::parse::{lines, number, words};
+use crate::cgroup::{Chain, Resolver};
+
+/// From here on a limit of version 1 means none.
+const UNLIMITED_BYTES: u64 = 1 << 60;
 
 /// What a limit is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,84 +57,89 @@ impl Limit {
     }
 }
 
-/// The limits of a process; files stay open between readings.
+/// The limits of a process, read anew by each question: some ten small files.
 #[derive(Debug)]
 pub struct Limits {
-    buffer: Buffer,
-    groups: Vec<cgroup::MemoryFiles>,
-    own: Input,
-    sizes: Input,
-    machine: Input,
-    page_bytes: u64,
+    /// The process' folder below `/proc`.
+    own: PathBuf,
+    machine: PathBuf,
+    groups: Chain,
 }
 
 impl Limits {
     /// Of this process.
     #[must_use]
     pub fn of_this_process() -> Self {
-        Self::of(&Root::at(Path::new("/")), "self")
+        Self::of(Path::new("/"), "self")
     }
 
     /// Of the files below `root`, which may be recorded ones, and the process `pid`.
     #[must_use]
     pub fn of_files(root: &Path, pid: u32) -> Self {
-        Self::of(&Root::at(root), &pid.to_string())
+        Self::of(root, &pid.to_string())
     }
 
-    fn of(root: &Root, process: &str) -> Self {
+    fn of(root: &Path, process: &str) -> Self {
         Self {
-            buffer: Buffer::default(),
-            groups: cgroup::around(&root.path, process),
-            own: root.input(&format!("proc/{process}/limits")),
-            sizes: root.input(&format!("proc/{process}/statm")),
-            machine: root.input("proc/meminfo"),
-            page_bytes: root.page_bytes,
+            own: root.join("proc").join(process),
+            machine: root.join("proc/meminfo"),
+            groups: Resolver::new(root, process).chain("memory"),
         }
     }
 
-    /// Resident bytes of the process.
-    pub fn resident_bytes(&mut self) -> Option<u64> {
-        self.size(1)
-    }
-
-    /// A word of `statm`, in bytes.
-    fn size(&mut self, index: usize) -> Option<u64> {
-        let pages = words(self.sizes.read(&mut self.buffer)?).nth(index).and_then(number)?;
-        pages.checked_mul(self.page_bytes)
-    }
-
-    /// The limit with least room, and before others one that is `set` for resident memory; absent where none is known.
-    pub fn nearest(&mut self, set: Option<u64>) -> Option<Limit> {
+    /// The limit with least room; `set` is one more, of resident memory. Absent where none is known.
+    #[must_use]
+    pub fn nearest(&self, set: Option<u64>) -> Option<Limit> {
+        let status = read(&self.own.join("status")).unwrap_or_default();
         let set = set.and_then(|limit_bytes| {
-            Some(Limit { kind: LimitKind::Set, limit_bytes, used_bytes: self.resident_bytes()? })
+            Some(Limit { kind: LimitKind::Set, limit_bytes, used_bytes: kilobytes(&status, "VmRSS:")? })
         });
-        let others = [self.address_space(), self.host(), self.container()];
-        others.into_iter().flatten().chain(set).min_by_key(Limit::room_bytes)
+        let groups = self.groups.folders.iter().filter_map(|folder| group(folder, self.groups.is_v2));
+        let others = [self.address_space(&status), self.host(), set];
+        groups.chain(others.into_iter().flatten()).min_by_key(Limit::room_bytes)
     }
 
-    fn container(&mut self) -> Option<Limit> {
-        let buffer = &mut self.buffer;
-        let limits = self.groups.iter_mut().filter_map(|group| {
-            let (limit_bytes, used_bytes) = group.limit_and_use(buffer)?;
-            Some(Limit { kind: LimitKind::Container, limit_bytes, used_bytes })
-        });
-        limits.min_by_key(Limit::room_bytes)
-    }
-
-    fn address_space(&mut self) -> Option<Limit> {
-        const NAME: &[u8] = b"Max address space";
-        let text = self.own.read(&mut self.buffer)?;
-        let line = lines(text).find_map(|line| line.strip_prefix(NAME))?;
+    fn address_space(&self, status: &str) -> Option<Limit> {
+        let text = read(&self.own.join("limits"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
         // `unlimited` is no number.
-        let limit_bytes = words(line).next().and_then(number)?;
-        Some(Limit { kind: LimitKind::AddressSpace, limit_bytes, used_bytes: self.size(0)? })
+        let limit_bytes = line.split_whitespace().next()?.parse().ok()?;
+        let used_bytes = kilobytes(status, "VmSize:")?;
+        Some(Limit { kind: LimitKind::AddressSpace, limit_bytes, used_bytes })
     }
 
-    fn host(&mut self) -> Option<Limit> {
-        let memory = self.machine.read(&mut self.buffer).and_then(memory)?;
-        let used_bytes = memory.total_bytes.saturating_sub(memory.available_bytes?);
-        Some(Limit { kind: LimitKind::Host, limit_bytes: memory.total_bytes, used_bytes })
+    fn host(&self) -> Option<Limit> {
+        let text = read(&self.machine)?;
+        let limit_bytes = kilobytes(&text, "MemTotal:")?;
+        let used_bytes = limit_bytes.saturating_sub(kilobytes(&text, "MemAvailable:")?);
+        Some(Limit { kind: LimitKind::Host, limit_bytes, used_bytes })
     }
+}
+
+/// The limit of one group: caches of files that were not used lately give way.
+fn group(folder: &Path, is_v2: bool) -> Option<Limit> {
+    let [limit, usage, idle] = if is_v2 {
+        ["memory.max", "memory.current", "inactive_file "]
+    } else {
+        ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "]
+    };
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let limit_bytes = number(&read(&folder.join(limit))?).filter(|bytes| *bytes < UNLIMITED_BYTES)?;
+    let usage = number(&read(&folder.join(usage))?)?;
+    let stat = read(&folder.join("memory.stat")).unwrap_or_default();
+    let idle = stat.lines().find_map(|line| number(line.strip_prefix(idle)?));
+    let used_bytes = usage.saturating_sub(idle.unwrap_or(0));
+    Some(Limit { kind: LimitKind::Container, limit_bytes, used_bytes })
+}
+
+fn read(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+/// Bytes of a line `KEY 16 kB`.
+fn kilobytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1_024)
 }
 
 #[cfg(test)]
@@ -154,8 +158,7 @@ mod tests {
         write("proc/meminfo", "MemTotal: 16000000 kB\nMemFree: 4 kB\nMemAvailable: 12000000 kB\n");
         write("proc/7/cgroup", "0::/pod/job\n");
         write("proc/self/mountinfo", "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-        // 2 GB of address space, 1 GB of it resident.
-        write("proc/7/statm", "500000 250000 9 9 0 9 0\n");
+        write("proc/7/status", "Name:\tt\nVmSize:\t 2000000 kB\nVmRSS:\t 1000000 kB\n");
         write(
             "proc/7/limits",
             &format!("Limit Soft Hard Units\nMax address space {address_space} unlimited bytes\n"),
