@@ -66,7 +66,7 @@ fn filled(bytes: usize) -> Option<Vec<u8>> {
 /// The work of a step: sums over a batch, some milliseconds.
 fn forward(batch: &[u8]) -> u64 {
     let _section = stepscope::section!("forward");
-    (0..8).map(|round| batch.iter().fold(round, |sum: u64, &byte| sum.rotate_left(5) ^ u64::from(byte))).sum()
+    (0..2).map(|round| batch.iter().fold(round, |sum: u64, &byte| sum.rotate_left(5) ^ u64::from(byte))).sum()
 }
 
 fn main() -> ExitCode {

@@ -67,7 +67,8 @@ impl WatchBuilder {
     /// Starts the watch, which ends when the guard is dropped. Where the system has no thread left, nothing is watched.
     ///
     /// `on_warning` is called on the watch's thread when a leak is confirmed, and when its limit comes near: once each, and
-    /// once more when memory has stopped to grow in between. It may take its time, and a panic in it ends the calls, nothing else.
+    /// once more when memory has stopped to grow in between. A leak is confirmed when it has taken a ninth of the room up to the
+    /// limit, or goes on for minutes: a cache that fills looks like one before. It may take its time, and a panic in it ends the calls, nothing else.
     /// The warning is also a section `memory_leak` of the run with a warning in it, gauges and alerts of
     /// `stepscope-metrics`, whatever it does.
     pub fn start(self, on_warning: impl FnMut(&LeakWarning) + Send + 'static) -> LeakWatch {

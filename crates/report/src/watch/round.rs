@@ -18,8 +18,15 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Points before the first judgment, and as many looks are at the shorter pause.
-const FIRST_POINTS: u64 = 8;
+const FIRST_POINTS: u64 = 16;
 const EARLY_POINTS: u64 = 64;
+
+/// A verdict that is asked for again and again is wrong now and then, and a cache that fills is a leak until it is full. So a
+/// leak is told when it has taken one in so many parts of the room that is left: most of the time is left then, too. …
+const ROOM_PARTS: f64 = 8.0;
+/// …Or when it was one all the time from some looks to so many times as many, for this time at least.
+const LASTS: u64 = 4;
+const LASTS_FOR: Duration = Duration::from_secs(300);
 
 /// Looks that make a point of the latest: a second at the longer pause.
 const LATEST: u32 = 10;
@@ -67,6 +74,8 @@ struct Watch<'b> {
     /// When it was judged last, and not before which time it is again.
     judged: Instant,
     not_before: Instant,
+    /// Looks and time at the first of the verdicts that were a leak without one that was none.
+    since: Option<(u64, Instant)>,
     told: Told,
 }
 
@@ -94,6 +103,7 @@ impl<'b> Watch<'b> {
             next_at: FIRST_POINTS,
             judged: now,
             not_before: now,
+            since: None,
             told: Told::default(),
         }
     }
@@ -150,10 +160,14 @@ impl<'b> Watch<'b> {
         let Some(warning) = warning else {
             if judged.verdict != Verdict::Undecided {
                 leaks::tell(Some(Leak::default()));
-                self.told = Told::default();
+                (self.since, self.told) = (None, Told::default());
             }
             return None;
         };
+        let since = *self.since.get_or_insert((self.seen.max(EARLY_POINTS), Instant::now()));
+        if !(self.told.leak || warning.takes(ROOM_PARTS) || self.lasts(since)) {
+            return None;
+        }
         leaks::tell(Some(Leak {
             bytes_per_step: warning.bytes_per_step,
             time_left_s: warning.time_to_limit.map(|left| left.about.as_secs_f64()),
@@ -161,6 +175,10 @@ impl<'b> Watch<'b> {
         let is_new = !self.told.leak || (warning.is_near && !self.told.near);
         self.told = Told { leak: true, near: self.told.near || warning.is_near };
         is_new.then_some(warning)
+    }
+
+    fn lasts(&self, (looks, since): (u64, Instant)) -> bool {
+        self.seen >= LASTS.saturating_mul(looks) && since.elapsed() >= LASTS_FOR
     }
 }
 

@@ -94,10 +94,6 @@ impl Series {
         self.stride = self.stride.saturating_mul(2);
     }
 
-    pub(super) fn points(&self) -> &[Point] {
-        &self.points
-    }
-
     /// A gauge over steps, where it is known.
     fn gauge(&self, of: fn(&Point) -> f64) -> Vec<(u64, f64)> {
         let gauge = self.points.iter().map(|point| (point.steps, of(point)));
@@ -134,6 +130,6 @@ mod tests {
         assert!(live.iter().all(|&(step, bytes)| bytes == step as f64), "a middle of a step was kept");
         assert_eq!(series.gauge(|point| point.rss_bytes), []);
         assert_eq!(series.seconds_per_step(), Some(0.25));
-        assert!(series.points().last().unwrap().steps >= 99_000);
+        assert!(series.points.last().unwrap().steps >= 99_000);
     }
 }

@@ -82,6 +82,14 @@ impl LeakWarning {
     }
 }
 
+impl LeakWarning {
+    /// Whether the growth so far is one of so many parts of the room that is left.
+    pub(super) fn takes(&self, parts: f64) -> bool {
+        let grown = self.bytes_per_step * self.steps.saturating_sub(self.since_step) as f64;
+        self.limit.is_some_and(|limit| grown * parts >= limit.room_bytes() as f64)
+    }
+}
+
 impl fmt::Display for LeakWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match (self.verdict, self.is_suspected) {
@@ -132,6 +140,8 @@ mod tests {
              (34 min 08 s to 53 min 20 s)."
         );
         assert!(told.is_near);
+        // 560 MiB of 5,120.
+        assert!(told.takes(10.0) && !told.takes(9.0));
         let far = Limit { limit_bytes: 80 << 30, ..limit };
         assert!(!warning(Verdict::Leak, Some(far)).unwrap().is_near);
         let unlimited = warning(Verdict::Leak, None).unwrap();
