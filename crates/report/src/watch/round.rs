@@ -217,6 +217,25 @@ fn report(warning: &LeakWarning) {
 mod tests {
     use super::*;
 
+    #[global_allocator]
+    static ALLOC: stepscope_mem::Alloc = stepscope_mem::Alloc::system();
+
+    #[test]
+    fn a_watch_takes_less_than_a_mebibyte_however_long_it_is() {
+        let peak = stepscope_mem::peak_enter();
+        let (mut whole, mut latest) = (Series::whole(), Series::latest(LATEST));
+        for look in 0..100_000 {
+            let bytes = 1e9 + look as f64 * 1e4;
+            let point =
+                Point { steps: look, seconds: look as f64, live_bytes: bytes, rss_bytes: 1.1 * bytes };
+            whole.push(point);
+            latest.push(point);
+        }
+        let _ = judged(&whole, &latest);
+        let taken = stepscope_mem::peak_exit(peak).unwrap();
+        assert!((30_000..1 << 20).contains(&taken), "{taken}");
+    }
+
     /// Ten looks a second with two steps each at memory of `bytes` by seconds: when a leak was first told, judged twice a
     /// minute from a second on.
     fn told(from: u64, seconds: u64, bytes: impl Fn(f64) -> f64) -> Option<u64> {
