@@ -1,5 +1,6 @@
 //! What a program can ask of its run and tell it while it goes on. How the run ends is in `process`.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -145,7 +146,7 @@ impl Handle {
     /// machine, which are read. The one with least room leaves with the sums: `stepscope analyze` says when a leak reaches it.
     pub fn set_memory_limit(&self, bytes: u64) {
         if let Some((recorder, _)) = self.run() {
-            *lock(&recorder.memory_limit) = Some(bytes);
+            recorder.set_limit_bytes.store(bytes, Ordering::Relaxed);
         }
     }
 

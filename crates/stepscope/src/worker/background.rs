@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use stepscope_core::{LossReason, SectionKind};
-use stepscope_limits::Limits;
 
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
@@ -28,7 +27,6 @@ use crate::os::diagnostics::print_diagnostic;
 use crate::os::ticks::Keeper;
 use crate::os::{memory, sys};
 use crate::shared::attrs;
-use crate::shared::lock::lock;
 use crate::shared::record::SectionRecord;
 use crate::shared::thread_shared::ThreadShared;
 use crate::worker::capture_requests::CaptureRequests;
@@ -116,7 +114,6 @@ struct Worker {
     thread_names: ThreadNames,
     callsites: Vec<Known>,
     cpus: Option<u64>,
-    limits: Limits,
     deep_steps: DeepStepWatch,
     capture_requests: CaptureRequests,
     /// When the bound in a second was last shared out.
@@ -159,7 +156,6 @@ impl Worker {
             callsites: Vec::new(),
             deep_steps: DeepStepWatch::default(),
             cpus: std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64),
-            limits: Limits::of_this_process(),
             capture_requests,
             shared: Instant::now(),
             taken: 0,
@@ -420,10 +416,8 @@ impl Worker {
             snapshot.sinks.push((sink.name(), counts));
         });
         if self.recorder.tracked().has_memory() {
-            snapshot.rss_bytes = memory::rss_bytes();
-            snapshot.live_bytes = memory::live_bytes();
-            let limit = self.limits.nearest(*lock(&self.recorder.memory_limit));
-            snapshot.memory_limit = limit.map(|limit| (limit.limit_bytes, limit.used_bytes));
+            (snapshot.rss_bytes, snapshot.live_bytes) = (memory::rss_bytes(), memory::live_bytes());
+            snapshot.memory_limit = memory::limit(&self.recorder.set_limit_bytes);
             #[cfg(feature = "mem")]
             if is_full || self.live_memory.is_due(snapshot.live_bytes, Instant::now()) {
                 snapshot.live_memory = self.live_memory.take(snapshot.live_bytes, Instant::now());
@@ -471,8 +465,7 @@ impl Worker {
 
     /// The state once more, with the memory of `end`: what sending takes after it is not the program's.
     fn snapshot_since(&mut self, end: &Snapshot) -> Snapshot {
-        let memory_limit = end.memory_limit;
-        Snapshot { rss_bytes: end.rss_bytes, live_bytes: end.live_bytes, memory_limit, ..self.snapshot(true) }
+        Snapshot { rss_bytes: end.rss_bytes, live_bytes: end.live_bytes, ..self.snapshot(true) }
     }
 
     /// Sends until nothing is left or time is up; whether nothing is left.
