@@ -19,6 +19,11 @@ fn run(folder: &std::path::Path) -> Guard {
     stepscope::builder().directory(folder).install()
 }
 
+/// 400 MiB from here.
+fn limit() -> u64 {
+    stepscope_mem::rss_bytes().unwrap() + (400 << 20)
+}
+
 /// Steps of some milliseconds that hold a batch and keep `kept_bytes`, until `is_over`; how many there were.
 fn train(kept_bytes: usize, mut is_over: impl FnMut(u64) -> bool) -> u64 {
     let mut kept = Vec::new();
@@ -49,7 +54,7 @@ fn a_leak_is_told_before_its_limit_and_a_healthy_run_is_not_called_one() {
 
     // Leaks, up to a limit.
     let leaky = run(folder.path());
-    let limit_bytes = stepscope_mem::rss_bytes().unwrap() + (400 << 20);
+    let limit_bytes = limit();
     let (watch, warnings) = watched(&leaky, limit_bytes);
     let at_limit = train(KEPT_BYTES, |_| stepscope_mem::rss_bytes().unwrap() >= limit_bytes);
     drop(watch);
@@ -76,7 +81,7 @@ fn a_leak_is_told_before_its_limit_and_a_healthy_run_is_not_called_one() {
 
     // Keeps nothing.
     let healthy = run(folder.path());
-    let (watch, warnings) = watched(&healthy, u64::MAX);
+    let (watch, warnings) = watched(&healthy, limit());
     train(0, |steps| steps >= 500);
     drop(watch);
     assert!(warnings.try_recv().is_err());
@@ -86,7 +91,7 @@ fn a_leak_is_told_before_its_limit_and_a_healthy_run_is_not_called_one() {
     let leaky = run(folder.path());
     let (calls, seen) = (Arc::new(Mutex::new(0)), Arc::new(()));
     let (counted, alive) = (Arc::clone(&calls), Arc::clone(&seen));
-    let watch = watch_leaks(&leaky.handle()).start(move |_| {
+    let watch = watch_leaks(&leaky.handle()).limit_bytes(limit()).start(move |_| {
         let _alive = &alive;
         *counted.lock().unwrap() += 1;
         panic!("in a callback");
