@@ -17,8 +17,6 @@ pub enum LimitKind {
     AddressSpace,
     /// The machine.
     Host,
-    /// A device.
-    Device,
     /// Resident memory of the process, by whom has set it.
     Set,
 }
@@ -31,7 +29,6 @@ impl LimitKind {
             Self::Container => "the container's limit",
             Self::AddressSpace => "the limit of its address space",
             Self::Host => "the machine's memory",
-            Self::Device => "the device's memory",
             Self::Set => "the limit set",
         }
     }

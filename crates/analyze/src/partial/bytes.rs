@@ -18,7 +18,7 @@ const MAGIC: &[u8; 16] = b"stepscopepartial";
 pub const PARTIAL_VERSION: u32 = 33;
 
 /// Oldest version that is still read.
-const OLDEST_VERSION: u32 = 32;
+const OLDEST_VERSION: u32 = 33;
 
 /// Why bytes are no partial.
 #[derive(Debug, Clone, PartialEq, Eq)]

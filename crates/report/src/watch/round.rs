@@ -149,7 +149,8 @@ impl<'b> Watch<'b> {
         let judged = judged(&self.series, &self.latest);
         self.next_at = (self.seen as f64 * GROWTH).ceil() as u64;
         self.judged = Instant::now();
-        self.not_before = self.judged + now.elapsed() * SELDOM;
+        let rest = now.elapsed().saturating_mul(SELDOM);
+        self.not_before = self.judged.checked_add(rest).unwrap_or(self.judged);
         Some(judged)
     }
 
