@@ -20,7 +20,7 @@ fn run(folder: &std::path::Path) -> Guard {
 }
 
 /// 400 MiB from here.
-fn limit() -> u64 {
+fn limit_from_here() -> u64 {
     stepscope_mem::rss_bytes().unwrap() + (400 << 20)
 }
 
@@ -54,7 +54,7 @@ fn a_leak_is_told_before_its_limit_and_a_healthy_run_is_not_called_one() {
 
     // Leaks, up to a limit.
     let leaky = run(folder.path());
-    let limit_bytes = limit();
+    let limit_bytes = limit_from_here();
     let (watch, warnings) = watched(&leaky, limit_bytes);
     let at_limit = train(KEPT_BYTES, |_| stepscope_mem::rss_bytes().unwrap() >= limit_bytes);
     drop(watch);
@@ -81,7 +81,7 @@ fn a_leak_is_told_before_its_limit_and_a_healthy_run_is_not_called_one() {
 
     // Keeps nothing.
     let healthy = run(folder.path());
-    let (watch, warnings) = watched(&healthy, limit());
+    let (watch, warnings) = watched(&healthy, limit_from_here());
     train(0, |steps| steps >= 500);
     drop(watch);
     assert!(warnings.try_recv().is_err());
@@ -91,7 +91,7 @@ fn a_leak_is_told_before_its_limit_and_a_healthy_run_is_not_called_one() {
     let leaky = run(folder.path());
     let (calls, seen) = (Arc::new(Mutex::new(0)), Arc::new(()));
     let (counted, alive) = (Arc::clone(&calls), Arc::clone(&seen));
-    let watch = watch_leaks(&leaky.handle()).limit_bytes(limit()).start(move |_| {
+    let watch = watch_leaks(&leaky.handle()).limit_bytes(limit_from_here()).start(move |_| {
         let _alive = &alive;
         *counted.lock().unwrap() += 1;
         panic!("in a callback");
