@@ -22,8 +22,11 @@ const FIRST_POINTS: u64 = 16;
 const EARLY_POINTS: u64 = 64;
 
 /// A verdict that is asked for again and again is wrong now and then, and a cache that fills is a leak until it is full. So a
-/// leak is told when it has taken one in so many parts of the room that is left: most of the time is left then, too. …
+/// leak is told when it has taken one in so many parts of the room that is left, if its rate is known well: most of the time
+/// is left then, too. …
 const ROOM_PARTS: f64 = 8.0;
+/// …Or as much as is left, however well it is known.
+const HALF: f64 = 1.0;
 /// …Or when it was one all the time from some looks to so many times as many, for this time at least.
 const LASTS: u64 = 4;
 const LASTS_FOR: Duration = Duration::from_secs(300);
@@ -166,7 +169,8 @@ impl<'b> Watch<'b> {
             return None;
         };
         let since = *self.since.get_or_insert((self.seen.max(EARLY_POINTS), Instant::now()));
-        if !(self.told.leak || warning.takes(ROOM_PARTS) || self.lasts(since)) {
+        let is_clear = warning.is_exact() && (warning.takes(ROOM_PARTS) || self.lasts(since));
+        if !(self.told.leak || is_clear || warning.takes(HALF)) {
             return None;
         }
         leaks::tell(Some(Leak {
@@ -193,7 +197,8 @@ fn judged(whole: &Series, latest: &Series) -> (Judgment, Option<f64>) {
             return (late, latest.seconds_per_step());
         }
     }
-    (judged, whole.seconds_per_step())
+    let verdict = if is_leak(&judged) && !whole.is_high() { Verdict::Undecided } else { judged.verdict };
+    (Judgment { verdict, ..judged }, whole.seconds_per_step())
 }
 
 const fn is_leak(judged: &Judgment) -> bool {
@@ -237,7 +242,7 @@ mod tests {
         assert!((30_000..1 << 20).contains(&taken), "{taken}");
     }
 
-    /// Ten looks a second with two steps each at memory of `bytes` by seconds: when a leak was first told, judged twice a
+    /// Ten looks a second with two steps each at memory of `bytes` by seconds: when a leak was first told, judged once a
     /// minute from a second on.
     fn told(from: u64, seconds: u64, bytes: impl Fn(f64) -> f64) -> Option<u64> {
         let (mut whole, mut latest) = (Series::whole(), Series::latest(LATEST));
@@ -248,17 +253,17 @@ mod tests {
             let point = Point { steps: look * 2, seconds, live_bytes, rss_bytes: f64::NAN };
             whole.push(point);
             latest.push(point);
-            let is_due = look % 300 == 299 && look / 10 >= from && is_leak(&judged(&whole, &latest).0);
+            let is_due = look % 600 == 599 && look / 10 >= from && is_leak(&judged(&whole, &latest).0);
             is_due.then_some(look / 10)
         })
     }
 
     #[test]
     fn a_leak_that_begins_late_in_a_long_run_is_told_within_minutes() {
-        let late = told(0, 30_000, |seconds| 5e8 + 1e7 * (seconds - 20_000.0).max(0.0)).unwrap();
-        assert!((20_000..20_300).contains(&late), "{late}");
-        // Epochs of two hours that fill up, and a level that is kept.
-        assert_eq!(told(7_300, 30_000, |seconds| 5e8 + 1e6 * (seconds % 7_200.0)), None);
-        assert_eq!(told(0, 30_000, |_| 5e8), None);
+        let late = told(0, 12_000, |seconds| 5e8 + 1e7 * (seconds - 8_000.0).max(0.0)).unwrap();
+        assert!((8_000..8_300).contains(&late), "{late}");
+        // Epochs of twenty minutes that fill up, from the second one on, and a level that is kept.
+        assert_eq!(told(1_300, 6_000, |seconds| 5e8 + 1e6 * (seconds % 1_200.0)), None);
+        assert_eq!(told(0, 3_000, |_| 5e8), None);
     }
 }

@@ -77,6 +77,13 @@ impl Series {
         judge(&Memory { live: &live, rss: &rss, ..Memory::default() })
     }
 
+    /// Whether memory came lately to what it was never before: else it falls back now and then.
+    pub(super) fn is_high(&self) -> bool {
+        let most = |points: &[Point]| points.iter().map(Point::floor).fold(f64::MIN, f64::max);
+        let (before, lately) = self.points.split_at(self.points.len() * 2 / 3);
+        most(lately) > most(before)
+    }
+
     /// Whether memory goes beyond all that it came to before, by half of what it grew by in this series.
     pub(super) fn is_beyond(&self, whole: &Self) -> bool {
         let Some((first, last)) = self.points.first().zip(self.points.last()) else { return false };

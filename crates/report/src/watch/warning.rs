@@ -83,6 +83,11 @@ impl LeakWarning {
 }
 
 impl LeakWarning {
+    /// Whether the rate is known within a quarter.
+    pub(super) fn is_exact(&self) -> bool {
+        self.interval.1 - self.interval.0 <= 0.5 * self.bytes_per_step
+    }
+
     /// Whether the growth so far is one of so many parts of the room that is left.
     pub(super) fn takes(&self, parts: f64) -> bool {
         let grown = self.bytes_per_step * self.steps.saturating_sub(self.since_step) as f64;
