@@ -8,6 +8,8 @@
 //! leak_watch unwatched --steps 2000             # the same without the watch, to count what it takes
 //! ```
 
+#![expect(clippy::print_stdout, reason = "it is what the program is for")]
+
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
