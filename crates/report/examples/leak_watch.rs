@@ -1,12 +1,6 @@
-//! A training loop that leaks, or not, beside a watch; then it says how right the watch was. Exits with 1 where it was not:
-//! a leak told too late or more than a quarter off, or a healthy run called one.
-//!
-//! ```text
-//! leak_watch leak --limit 400000000             # until this much is resident
-//! (ulimit -v 700000; leak_watch leak)           # until there is no address space left
-//! leak_watch healthy --steps 2000
-//! leak_watch unwatched --steps 2000             # the same without the watch, to count what it takes
-//! ```
+//! A training loop that leaks, or not, beside a watch; says how right that was, and exits with 1 where it was not.
+//! `leak_watch leak --limit 400000000`, `(ulimit -v 700000; leak_watch leak)`, `leak_watch healthy --steps 2000`;
+//! `leak_watch unwatched --steps 2000` is the same without the watch.
 
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
