@@ -21,7 +21,7 @@ const KEPT_BYTES: usize = 256 << 10;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// Entries of a cache, which is full after as many steps.
-const CACHE: usize = 60;
+const CACHE: usize = 40;
 
 struct Options {
     leaks: bool,

@@ -197,8 +197,18 @@ fn judged(whole: &Series, latest: &Series) -> (Judgment, Option<f64>) {
             return (late, latest.seconds_per_step());
         }
     }
-    let verdict = if is_leak(&judged) && !whole.is_high() { Verdict::Undecided } else { judged.verdict };
-    (Judgment { verdict, ..judged }, whole.seconds_per_step())
+    let pace = whole.seconds_per_step();
+    if !is_leak(&judged) {
+        return (judged, pace);
+    }
+    // How fast it grows from here is what it does lately: before, a cache may have filled as well.
+    let later = whole.later().judge();
+    let ends = !is_leak(&later) && later.verdict != Verdict::Undecided;
+    if ends || !whole.is_high() {
+        return (Judgment { verdict: Verdict::Undecided, ..judged }, pace);
+    }
+    let Judgment { bytes_per_step, interval, .. } = if is_leak(&later) { later } else { judged };
+    (Judgment { bytes_per_step, interval, ..judged }, pace)
 }
 
 const fn is_leak(judged: &Judgment) -> bool {

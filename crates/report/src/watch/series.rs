@@ -77,6 +77,12 @@ impl Series {
         judge(&Memory { live: &live, rss: &rss, ..Memory::default() })
     }
 
+    /// The later half.
+    pub(super) fn later(&self) -> Self {
+        let points = self.points.get(self.points.len() / 2..).unwrap_or_default().to_vec();
+        Self { points, ..*self }
+    }
+
     /// Whether memory came lately to what it was never before: else it falls back now and then.
     pub(super) fn is_high(&self) -> bool {
         let most = |points: &[Point]| points.iter().map(Point::floor).fold(f64::MIN, f64::max);
