@@ -313,6 +313,14 @@ attributes! {
     ALERT_RULE = "stepscope.alert.rule", Str, "", Point, Contract, [];
     /// How severe an alert is: `warning`, `critical`.
     ALERT_SEVERITY = "stepscope.alert.severity", Str, "", Point, Contract, [];
+    /// What memory does, as `memory.course` of the report names it. Of a section `memory_leak` at the time of the warning.
+    LEAK_VERDICT = "stepscope.leak.verdict", Str, "", Root, Contract, [];
+    /// What memory grows by in a step. Of that section.
+    LEAK_BYTES_PER_STEP = "stepscope.leak.bytes_per_step", Double, "By", Root, Contract, [];
+    /// Steps that had ended when the growth began. Of that section.
+    LEAK_SINCE_STEP = "stepscope.leak.since_step", Int, "{step}", Root, Contract, [];
+    /// Time until a limit is reached; absent where none is known. Of that section.
+    LEAK_TIME_LEFT = "stepscope.leak.time_left", Double, "s", Root, Contract, [];
     /// The rule that has found something, as `stepscope explain` names it.
     FINDING_RULE = "stepscope.finding.rule", Str, "", Point, Contract, [];
     /// Where a report was written to.

@@ -102,6 +102,10 @@ metrics! {
     PROCESS_MEMORY_USAGE = "process.memory.usage", UpDownCounter, "By", [], "/proc/PID/stat", Pass;
     /// Bytes live in the process according to the counting allocator.
     MEM_LIVE = "stepscope.mem.live", Gauge, "By", [];
+    /// The limit of memory that the process reaches first: of its control groups, its address space, the machine, or one that was set.
+    MEM_LIMIT = "stepscope.mem.limit", Gauge, "By", [];
+    /// What counts against that limit now, of other processes too where the limit is theirs as well.
+    MEM_LIMIT_USED = "stepscope.mem.limit.used", Gauge, "By", [];
 }
 
 /// The low word of a sum of squares, as [`SECTION_SQUARES_LOW`] carries it.

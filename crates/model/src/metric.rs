@@ -63,6 +63,10 @@ pub enum MetricPoint {
     RssBytes(u64),
     /// Live bytes by the counting allocator.
     LiveBytes(u64),
+    /// The limit of memory that the process reaches first.
+    LimitBytes(u64),
+    /// What counts against that limit.
+    LimitUsedBytes(u64),
     /// Of a machine, a device, a container or a process.
     Measured(Measured),
     /// Of live memory by sample.

@@ -1,6 +1,6 @@
 //! The report on a run, written by the program that recorded it: what `stepscope analyze` would say of the run's
-//! directory, in the process itself, without a server and without another program. A crate of its own, so that a program
-//! that only records need not build the analysis.
+//! directory, in the process itself, without a server and without another program; and, while it goes on, whether its memory
+//! leaks ([`watch_leaks`]). A crate of its own, so that a program that only records need not build the analysis.
 //!
 //! ```
 //! use stepscope_report::WriteReport as _;
@@ -19,6 +19,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod watch;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +30,10 @@ use stepscope_analyze::render::{self, Options, Renderer};
 use stepscope_analyze::report::{Input, Reading, build};
 use stepscope_analyze::{Config, Partial, rules};
 use stepscope_model::{MetricPoint, ReadOptions, Reader, Resource, Sink, Trace};
+
+pub use stepscope_analyze::memory::detector::Verdict;
+pub use stepscope_limits::{Limit, LimitKind};
+pub use watch::{Estimate, LeakWarning, LeakWatch, WatchBuilder, watch_leaks};
 
 /// Why there is no report.
 #[derive(Debug)]

@@ -21,6 +21,7 @@ const fn weight(package: &'static str, flags: &'static [&'static str], limit: us
 const WEIGHTS: &[Weight] = &[
     weight("stepscope-core", &[], 0),
     weight("stepscope-otlp", &[], 0),
+    weight("stepscope-limits", &[], 0),
     weight("stepscope-mem", &[], 0),
     weight("stepscope-macros", &[], 0),
     weight("stepscope", &["--no-default-features"], 12),
@@ -35,17 +36,35 @@ const WEIGHTS: &[Weight] = &[
 const DIRECTIONS: &[(&str, &[&str])] = &[
     ("stepscope-core", &[]),
     ("stepscope-otlp", &[]),
+    ("stepscope-limits", &[]),
     ("stepscope-mem", &["stepscope-core"]),
     ("stepscope-macros", &[]),
     (
         "stepscope",
-        &["stepscope-core", "stepscope-otlp", "stepscope-mem", "stepscope-macros", "stepscope-metrics"],
+        &[
+            "stepscope-core",
+            "stepscope-limits",
+            "stepscope-otlp",
+            "stepscope-mem",
+            "stepscope-macros",
+            "stepscope-metrics",
+        ],
     ),
     ("stepscope-model", &["stepscope-core", "stepscope-otlp"]),
     ("stepscope-analyze", &["stepscope-core", "stepscope-model"]),
-    ("stepscope-report", &["stepscope", "stepscope-model", "stepscope-analyze"]),
+    (
+        "stepscope-report",
+        &[
+            "stepscope",
+            "stepscope-core",
+            "stepscope-limits",
+            "stepscope-mem",
+            "stepscope-model",
+            "stepscope-analyze",
+        ],
+    ),
     ("stepscope-opentelemetry", &["stepscope", "stepscope-otlp", "stepscope-metrics"]),
-    ("stepscope-metrics", &["stepscope-core"]),
+    ("stepscope-metrics", &["stepscope-core", "stepscope-limits"]),
     ("stepscope-demo", &["stepscope"]),
     ("stepscope-server", &["stepscope-otlp"]),
     (

@@ -21,6 +21,8 @@ const EXPLAINED: &[(&str, &str)] = &[
     ("disk", "disk_full"),
     ("gpu_memory", "gpu_memory"),
     ("section", "slow_section"),
+    ("memory_leak", "memory_growth"),
+    ("memory_deadline", "memory_growth"),
     ("no_step", "step_jitter"),
 ];
 /// Findings from this severity on are alerts.
@@ -47,7 +49,7 @@ pub(super) struct Alert {
     test: Test,
 }
 
-/// Series that make it fire where `VALUE` is over the bound.
+/// Series that make it fire where `VALUE` is beyond the bound.
 #[derive(Debug)]
 struct Test {
     series: Vec<(String, String)>,
@@ -85,13 +87,14 @@ fn row(name: &str) -> Outcome<&'static Metric> {
 /// A bound as people write it: shares in per cent, times with their unit.
 fn bound(measure: Measure, above: f64) -> Outcome<String> {
     let unit = match measure {
-        Measure::Greatest(name) => row(name)?.unit,
+        Measure::Greatest(name) | Measure::Least(name) => row(name)?.unit,
         Measure::SumWithout { metric, .. } => row(metric)?.unit,
         Measure::Share(..) => "1",
     };
     Ok(match unit {
         "1" if above <= 1.0 => format!("{} %", above * 100.0),
         "s" => format!("{above} s"),
+        "By" => format!("{above} B"),
         _ => above.to_string(),
     })
 }
@@ -112,7 +115,7 @@ fn from_table(rule: &Rule, rules: &Rules) -> Outcome<Alert> {
         (format!("{}{{{}}}", prometheus::sample(row), written(labels)), value.to_owned())
     };
     let (measure, what, series, labels) = match rule.measure {
-        Measure::Greatest(name) => {
+        Measure::Greatest(name) | Measure::Least(name) => {
             let row = row(name)?;
             let attributes = row.attributes.iter().map(|key| (label(key), "a".to_owned()));
             let labels: Vec<_> = identity.iter().cloned().chain(attributes).collect();
@@ -142,11 +145,16 @@ fn from_table(rule: &Rule, rules: &Rules) -> Outcome<Alert> {
     Ok(Alert {
         name: camel(rule.name),
         measure,
-        comparison: (">", "gt"),
+        comparison: if rule.is_below() { ("<", "lt") } else { (">", "gt") },
         bound: rule.above,
         hold: rule.hold,
         severity: rule.severity.as_str(),
-        summary: format!("{} is above {}", rule.name.replace('_', " "), bound(rule.measure, rule.above)?),
+        summary: format!(
+            "{} is {} {}",
+            rule.name.replace('_', " "),
+            if rule.is_below() { "below" } else { "above" },
+            bound(rule.measure, rule.above)?
+        ),
         description: what,
         explained_by: explained_by.to_owned(),
         test: Test { series, labels },
@@ -225,7 +233,7 @@ pub(super) fn tests(alerts: &[Alert]) -> String {
 
 fn test(alert: &Alert, fires: bool) -> String {
     let Alert { name, bound, hold, severity, test, .. } = alert;
-    let value = if fires { bound + STEP } else { bound - STEP };
+    let value = if fires == (alert.comparison.0 == "<") { bound - STEP } else { bound + STEP };
     let word = if fires { "fires" } else { "stays quiet" };
     let mut out = format!("\n  - name: {name} {word}\n    interval: 10s\n    input_series:\n");
     for (series, constant) in &test.series {

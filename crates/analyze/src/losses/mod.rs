@@ -44,6 +44,8 @@ pub(crate) struct Account {
     pub(crate) losses: BTreeMap<LossKey, Latest<u64>>,
     pub(crate) rss: Option<ProcessGauge>,
     pub(crate) live: Option<ProcessGauge>,
+    pub(crate) limit: Option<ProcessGauge>,
+    pub(crate) limit_used: Option<ProcessGauge>,
 }
 
 impl Account {
@@ -59,6 +61,8 @@ impl Account {
             }
             MetricPoint::RssBytes(value) => return self.rss.absorb(&gauge(*value)),
             MetricPoint::LiveBytes(value) => return self.live.absorb(&gauge(*value)),
+            MetricPoint::LimitBytes(value) => return self.limit.absorb(&gauge(*value)),
+            MetricPoint::LimitUsedBytes(value) => return self.limit_used.absorb(&gauge(*value)),
             MetricPoint::Section { .. }
             | MetricPoint::SectionsLeftOut(_)
             | MetricPoint::Measured(_)
@@ -68,11 +72,18 @@ impl Account {
         keep_smallest(&mut self.losses, bound);
     }
 
+    /// The limit of memory and what counts against it, bytes.
+    pub(crate) fn memory_limit(&self) -> Option<(u64, u64)> {
+        Some((self.limit.as_ref()?.last.value, self.limit_used.as_ref()?.last.value))
+    }
+
     /// Adds everything of `other`.
     pub(crate) fn merge(&mut self, other: &Self, bound: usize) {
         self.losses.absorb(&other.losses);
         keep_smallest(&mut self.losses, bound);
         self.rss.absorb(&other.rss);
         self.live.absorb(&other.live);
+        self.limit.absorb(&other.limit);
+        self.limit_used.absorb(&other.limit_used);
     }
 }

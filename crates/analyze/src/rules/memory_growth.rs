@@ -141,7 +141,8 @@ fn title(growth: &Growth) -> String {
 fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Finding {
     let (trend, steps) = (&growth.trend, growth.steps());
     let growth_bytes = trend.growth_bytes();
-    let urgency = Urgency::of(growth, summary, thresholds.limit_bytes);
+    let limit = Limit::of(growth, summary, thresholds);
+    let urgency = Urgency::of(growth, summary, limit.reached_at_bytes);
     let others: Vec<_> = growth
         .candidates
         .iter()
@@ -174,6 +175,7 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
             .with("first_bytes", growth.gauge.first_bytes)
             .with("last_bytes", growth.gauge.last_bytes)
             .with_known("growth_per_hour_bytes", urgency.bytes_per_hour.map(|rate| rate.round() as u64))
+            .with_known("limit_bytes", Some(limit.limit_bytes).filter(|bytes| *bytes > 0))
             .with_known("hours_to_limit", urgency.hours_left.map(|hours| rounded(hours, 2)))
             .with_known("hours_to_limit_at_least", urgency.between_hours.map(|hours| rounded(hours.0, 2)))
             .with_known("hours_to_limit_at_most", urgency.between_hours.map(|hours| rounded(hours.1, 2)))
@@ -194,7 +196,7 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
                 &growth.leak,
                 growth.is_told,
                 summary.memory.live.is_some(),
-                &deadline(&urgency, thresholds.limit_bytes),
+                &deadline(&urgency, limit.limit_bytes),
             ),
         ..Finding::default()
     }
@@ -208,12 +210,36 @@ fn beside(growth: &Growth) -> String {
     }
 }
 
+/// The limit of memory; 0 where none is known.
+struct Limit {
+    limit_bytes: u64,
+    /// What the gauge that grows has come to by then.
+    reached_at_bytes: u64,
+}
+
+impl Limit {
+    /// What the configuration says, which bounds resident memory; else what a process reaches first of those that say it,
+    /// against which others may count as well.
+    fn of(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Self {
+        let grown_to = growth.leak.live_bytes;
+        let resident = summary.memory.rss.as_ref().map_or(0, |pair| pair.last_bytes);
+        let set = Some((thresholds.limit_bytes, resident.max(grown_to))).filter(|(limit, _)| *limit > 0);
+        let room = |&(limit, used): &(u64, u64)| limit.saturating_sub(used);
+        let told = || summary.instances.iter().filter_map(|row| row.memory_limit).min_by_key(room);
+        let Some(limit) = set.or_else(told) else { return Self { limit_bytes: 0, reached_at_bytes: 0 } };
+        Self { limit_bytes: limit.0, reached_at_bytes: grown_to.saturating_add(room(&limit)) }
+    }
+}
+
 /// When the limit is reached, where one is known.
 fn deadline(urgency: &Urgency, limit_bytes: u64) -> String {
     let time = |hours: f64| duration((hours * 3.6e12).min(1e19) as u64);
     let between = urgency
         .between_hours
         .map_or(String::new(), |(least, most)| format!(" ({} to {})", time(least), time(most)));
+    if urgency.hours_left == Some(0.0) {
+        return format!(" It has reached {}.", bytes(limit_bytes));
+    }
     urgency.hours_left.map_or(String::new(), |hours| {
         format!(" It reaches {} in {}{between}.", bytes(limit_bytes), time(hours))
     })

@@ -74,6 +74,7 @@ pub(crate) fn instances(
                 other_steps_ns: steady.map_or(0, |steady| other_steps_ns(acc, primary, steady)),
                 usual_gap_ns: gaps.as_ref().filter(|gaps| !gaps.is_empty()).map(|gaps| median(gaps)),
                 steps_overlap: gaps.is_none(),
+                memory_limit: acc.account.memory_limit(),
             }
         })
         .collect();

@@ -211,6 +211,9 @@ pub struct InstanceRow {
     pub usual_gap_ns: Option<u64>,
     /// Whether some of these steps overlap: several threads drive them.
     pub steps_overlap: bool,
+    /// The limit of memory that it reaches first and what counted against that last, in bytes, where it says so.
+    #[serde(skip)]
+    pub memory_limit: Option<(u64, u64)>,
 }
 
 impl InstanceRow {

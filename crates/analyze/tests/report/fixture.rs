@@ -135,6 +135,7 @@ impl Run {
             other_steps_ns: 0,
             usual_gap_ns: None,
             steps_overlap: false,
+            memory_limit: None,
         }];
         let mut longest: Vec<(u64, u64)> = durations.iter().copied().zip(0..).collect();
         longest.sort_by_key(|&(duration, step)| (std::cmp::Reverse(duration), step));

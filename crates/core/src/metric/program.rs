@@ -30,6 +30,10 @@ metrics! {
     ALLOCATOR_ARENAS = "stepscope.allocator.arenas", UpDownCounter, "{arena}", [attr::ALLOCATOR], "mallctl", Slow;
     /// Bytes that the program allocated a second since the last pass, by the counting allocator.
     ALLOCATION_RATE = "stepscope.allocation.rate", Gauge, "By/s", [], "stepscope::Alloc", Pass;
+    /// What memory grows by in a step while a leak is confirmed, else 0. Absent where nobody watches for leaks, or too little is known.
+    LEAK_RATE = "stepscope.leak.rate", Gauge, "By", [], "watch_leaks", Pass;
+    /// Time until a leak reaches a limit of memory. Absent without a leak or limit.
+    LEAK_TIME_LEFT = "stepscope.leak.time_left", Gauge, "s", [], "watch_leaks", Pass;
     /// 1 while an alert fires, 0 while it does not.
     ALERT_FIRING = "stepscope.alert.firing", Gauge, "1", [attr::ALERT_RULE, attr::ALERT_SEVERITY], "the exporter", Pass;
     /// Time that the exporter's last pass over its sources took.

@@ -83,10 +83,11 @@ impl fmt::Display for Change<'_> {
             Duration::ZERO => String::new(),
             hold => format!(" for {} s", hold.as_secs_f64()),
         };
+        let side = |fires: bool| if fires == rule.is_below() { "below" } else { "above" };
         write!(f, "alert {} {}", rule.name, if *firing { "fires" } else { "is over" })?;
         match value {
-            Some(value) if *firing => write!(f, ": {value:.3} is above {}{hold}", rule.above)?,
-            Some(value) => write!(f, ": {value:.3} is below {}{hold}", rule.clear)?,
+            Some(value) if *firing => write!(f, ": {value:.3} is {} {}{hold}", side(true), rule.above)?,
+            Some(value) => write!(f, ": {value:.3} is {} {}{hold}", side(false), rule.clear)?,
             None => f.write_str(": nothing is known of it any more")?,
         }
         if labels.is_empty() { Ok(()) } else { write!(f, " ({labels})") }
@@ -177,7 +178,7 @@ impl Found {
     fn measure(&self, rule: &Rule) -> Option<f64> {
         let value = match rule.measure {
             Measure::Share(..) => self.value? / self.whole.filter(|whole| *whole > 0.0)?,
-            Measure::Greatest(_) | Measure::SumWithout { .. } => self.value?,
+            Measure::Greatest(_) | Measure::Least(_) | Measure::SumWithout { .. } => self.value?,
         };
         value.is_finite().then_some(value)
     }
@@ -187,12 +188,8 @@ impl Watch {
     /// Whether it has changed. What is not known fires nothing, and does not go on firing.
     fn step(&mut self, now: Instant) -> bool {
         let value = self.found.measure(&self.rule);
-        let is_otherwise = if self.firing {
-            value.is_none_or(|value| value < self.rule.clear)
-        } else {
-            value.is_some_and(|value| value > self.rule.above)
-        };
-        if !is_otherwise {
+        let fires = value.is_some_and(|value| self.rule.holds(value, self.firing));
+        if fires == self.firing {
             self.since = None;
             return false;
         }
@@ -224,8 +221,11 @@ impl Visitor for Looks<'_> {
         };
         for Watch { rule, found, .. } in &mut *self.watches {
             match rule.measure {
-                Measure::Greatest(name)
-                    if name == row.name && found.value.is_none_or(|greatest| value > greatest) =>
+                Measure::Greatest(name) | Measure::Least(name)
+                    if name == row.name
+                        && found.value.is_none_or(|known| {
+                            if rule.is_below() { value < known } else { value > known }
+                        }) =>
                 {
                     found.value = Some(value);
                     found.labels.clear();

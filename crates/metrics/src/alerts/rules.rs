@@ -30,6 +30,8 @@ impl Severity {
 pub enum Measure {
     /// The greatest of a metric's points.
     Greatest(&'static str),
+    /// The least of a metric's points: it fires below the bound.
+    Least(&'static str),
     /// The sum of a metric's points, without those whose attribute has one of these values.
     SumWithout {
         /// The metric.
@@ -50,14 +52,33 @@ pub struct Rule {
     pub name: &'static str,
     /// What is looked at.
     pub measure: Measure,
-    /// It fires above this…
+    /// It fires above this ([`Measure::Least`]: below)…
     pub above: f64,
-    /// …and stops below this, which is less, so that it does not flap.
+    /// …and stops below this, which is less, so that it does not flap (above this, which is more).
     pub clear: f64,
     /// For so long it has to be so, both ways.
     pub hold: Duration,
     /// How severe it is.
     pub severity: Severity,
+}
+
+impl Rule {
+    /// Whether it fires below its bound.
+    #[must_use]
+    pub const fn is_below(&self) -> bool {
+        matches!(self.measure, Measure::Least(_))
+    }
+
+    /// Whether it fires at this value, or, where it does already, goes on.
+    pub(super) fn holds(&self, value: f64, is_firing: bool) -> bool {
+        let bound = if is_firing { self.clear } else { self.above };
+        match (self.is_below(), is_firing) {
+            (false, false) => value > bound,
+            (false, true) => value >= bound,
+            (true, false) => value < bound,
+            (true, true) => value <= bound,
+        }
+    }
 }
 
 const fn rule(
@@ -105,5 +126,13 @@ pub const RULES: &[Rule] = &[
 /// has ended, in the reading behind that.
 pub const PROGRAM_RULES: &[Rule] = &[
     rule("section", Measure::Greatest(program::SECTION_LONGEST), (5.0, 4.0), 0, Severity::Warning),
+    rule("memory_leak", Measure::Greatest(program::LEAK_RATE), (1.0, 0.5), 0, Severity::Warning),
+    rule(
+        "memory_deadline",
+        Measure::Least(program::LEAK_TIME_LEFT),
+        (3_600.0, 3_900.0),
+        0,
+        Severity::Critical,
+    ),
     rule("no_step", Measure::Greatest(program::STEP_OVERDUE), (10.0, 5.0), 10, Severity::Critical),
 ];

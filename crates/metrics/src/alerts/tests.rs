@@ -64,9 +64,10 @@ fn each_usual_rule_looks_at_what_the_exporter_has() {
     let exported: HashSet<&str> = metric::exported().map(|row| row.name).collect();
     let mut names = HashSet::new();
     for rule in RULES.iter().chain(PROGRAM_RULES) {
-        assert!(names.insert(rule.name) && rule.clear < rule.above, "{}", rule.name);
+        let clears = if rule.is_below() { rule.clear > rule.above } else { rule.clear < rule.above };
+        assert!(names.insert(rule.name) && clears, "{}", rule.name);
         let metrics = match rule.measure {
-            Measure::Greatest(name) => vec![name],
+            Measure::Greatest(name) | Measure::Least(name) => vec![name],
             Measure::SumWithout { metric, .. } => vec![metric],
             Measure::Share(part, whole) => vec![part, whole],
         };
@@ -104,4 +105,18 @@ fn shares_and_sums_are_those_of_the_snapshot() {
     let notes = Notes::default();
     watcher.tell(&notes);
     assert!(notes.take()[0].contains("panicked"));
+}
+
+#[test]
+fn a_deadline_fires_below_its_bound() {
+    let mut watcher = Watcher::new(Alerts::none().of_program());
+    let seconds = [None, Some(7_000.0), Some(3_599.0), Some(3_700.0), Some(3_901.0)];
+    let fires = seconds.map(|time_left_s| {
+        let leak = stepscope_limits::leaks::Leak { bytes_per_step: 1e6, time_left_s };
+        let mut snapshot = Snapshot::default();
+        snapshot.program.leak = Some(leak);
+        watcher.look(&mut snapshot, Instant::now());
+        snapshot.alerts.iter().find(|alert| &*alert.rule == "memory_deadline").unwrap().firing
+    });
+    assert_eq!(fires, [false, false, true, true, false]);
 }

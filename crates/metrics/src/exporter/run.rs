@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use stepscope_limits::leaks;
+
 use super::PATIENCE;
 use super::builder::{Builder, Counter, Told};
 use super::holder::{Shared, State};
@@ -143,5 +145,8 @@ fn complete(shared: &Shared, builder: &Builder, snapshot: &mut Snapshot) {
         if std::panic::catch_unwind(AssertUnwindSafe(|| tell(program))).is_err() {
             *program = Program::default();
         }
+    }
+    if builder.pid == std::process::id() {
+        snapshot.program.leak = leaks::latest();
     }
 }

@@ -18,6 +18,9 @@ pub(super) fn visit(snapshot: &Snapshot, walk: &mut Walk<'_>) {
     walk.one(&row::SAMPLE_RATE, steps.sample_rate);
     walk.one(&row::DATA_WAIT_SHARE, steps.data_wait_share);
     walk.one(&row::STEP_OVERDUE, steps.overdue);
+    let leak = snapshot.program.leak;
+    walk.one(&row::LEAK_RATE, leak.map(|leak| leak.bytes_per_step));
+    walk.one(&row::LEAK_TIME_LEFT, leak.and_then(|leak| leak.time_left_s));
     walk.of(&row::SECTION_LONGEST);
     for (path, seconds) in &snapshot.program.longest_s {
         walk.point(&[(attr::PATH, &**path)], Some(*seconds));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use stepscope_core::vocabulary::Metric;
+use stepscope_limits::leaks::Leak;
 
 use crate::points::Value;
 
@@ -62,6 +63,8 @@ pub struct Program {
     pub values: Vec<(Arc<str>, f64)>,
     /// The longest calls, in seconds, that ended since the last pass, by the section's path; no path twice.
     pub longest_s: Vec<(Arc<str>, f64)>,
+    /// Whether its memory leaks, where that is watched.
+    pub leak: Option<Leak>,
 }
 
 impl Clone for Program {
@@ -72,7 +75,8 @@ impl Clone for Program {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        let Self { run, steps, values, longest_s } = source;
+        let Self { run, steps, values, longest_s, leak } = source;
+        self.leak = *leak;
         self.run.clone_from(run);
         self.steps = *steps;
         self.values.clone_from(values);

@@ -105,6 +105,8 @@ impl MetricDraft {
             }),
             metric::PROCESS_MEMORY_USAGE => amount.map(MetricPoint::RssBytes),
             metric::MEM_LIVE => amount.map(MetricPoint::LiveBytes),
+            metric::MEM_LIMIT => amount.map(MetricPoint::LimitBytes),
+            metric::MEM_LIMIT_USED => amount.map(MetricPoint::LimitUsedBytes),
             _ => Some(section(self, SectionValue::Integer(name, number))),
         }
     }

@@ -1,5 +1,6 @@
 //! What a program can ask of its run and tell it while it goes on. How the run ends is in `process`.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -132,6 +133,21 @@ impl Handle {
         // Freed when it is not locked any more.
         let before = lock(&self.baseline).replace(figures);
         drop(before);
+    }
+
+    /// Steps that have ended so far, of all modes. Some loads: it may be asked many times a second. 0 where nothing is
+    /// recorded, and in a forked child.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.run().map_or(0, |(recorder, _)| recorder.thread_registry.steps())
+    }
+
+    /// Tells to how many bytes resident memory may come, beside the limits of control groups, of the address space and of the
+    /// machine, which are read. The one with least room leaves with the sums: `stepscope analyze` says when a leak reaches it.
+    pub fn set_memory_limit(&self, bytes: u64) {
+        if let Some((recorder, _)) = self.run() {
+            recorder.set_limit_bytes.store(bytes, Ordering::Relaxed);
+        }
     }
 
     /// Has everything recorded so far written and, where it is sent, acknowledged:

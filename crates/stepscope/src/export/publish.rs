@@ -26,6 +26,8 @@ pub(crate) struct Snapshot {
     pub sinks: Vec<(&'static str, SinkCounts)>,
     pub rss_bytes: Option<u64>,
     pub live_bytes: Option<u64>,
+    /// What memory may come to, and what of that is in use.
+    pub memory_limit: Option<(u64, u64)>,
     /// Where it is due.
     #[cfg(feature = "mem")]
     pub live_memory: Option<crate::shared::live_memory::LiveMemory>,
@@ -249,6 +251,10 @@ pub(crate) fn write_metrics<V: Visitor>(
     }
     if let Some(bytes) = snapshot.live_bytes {
         writer.single(metric::MEM_LIVE, bytes);
+    }
+    if let Some((limit_bytes, used_bytes)) = snapshot.memory_limit {
+        writer.single(metric::MEM_LIMIT, limit_bytes);
+        writer.single(metric::MEM_LIMIT_USED, used_bytes);
     }
 }
 

@@ -113,6 +113,8 @@ pub(crate) struct Recorder {
     path_phases: Box<[AtomicU8]>,
     pub thread_registry: ThreadRegistry,
     sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
+    /// What resident memory may come to, as the program says; 0 where it does not.
+    pub set_limit_bytes: AtomicU64,
     #[cfg(feature = "metrics")]
     pub gauges: crate::shared::gauges::Gauges,
     run: Parent,
@@ -194,6 +196,7 @@ impl Recorder {
             paths: Mutex::new(paths),
             thread_registry: ThreadRegistry::default(),
             sinks: Mutex::new(Vec::new()),
+            set_limit_bytes: AtomicU64::new(0),
             #[cfg(feature = "metrics")]
             gauges: crate::shared::gauges::Gauges::default(),
             run,

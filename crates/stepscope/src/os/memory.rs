@@ -1,6 +1,8 @@
 //! The door to `stepscope-mem`: every figure absent when the feature is off or the allocator is not
 //! installed. What the layer itself allocates is kept out of the figures of the sections it happens in.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 #[cfg(feature = "mem")]
 pub(crate) use stepscope_mem::live;
 #[cfg(feature = "mem")]
@@ -73,6 +75,13 @@ pub(crate) use absent::{
     Counters, PeakToken, SetAside, live_bytes, own_read_bytes, peak_enter, peak_exit, peak_rss_bytes,
     rss_bytes, thread_counters,
 };
+
+/// The limit of memory with least room, of which `set` is one for resident memory unless it is 0, and what counts against it; bytes.
+pub(crate) fn limit(set: &AtomicU64) -> Option<(u64, u64)> {
+    let set = Some(set.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0);
+    let limit = stepscope_limits::Limits::of_this_process().nearest(set)?;
+    Some((limit.limit_bytes, limit.used_bytes))
+}
 
 /// Bytes that the program has allocated so far.
 #[cfg(all(feature = "metrics", feature = "mem"))]

@@ -156,7 +156,6 @@ impl Work {
     }
 
     /// How many steps have ended.
-    #[cfg(feature = "metrics")]
     pub(crate) fn count(&self) -> u64 {
         self.modes.iter().map(|cells| cells.steps.load(Ordering::Relaxed)).sum()
     }

@@ -131,7 +131,6 @@ impl ThreadRegistry {
     }
 
     /// How many steps have ended.
-    #[cfg(feature = "metrics")]
     pub(crate) fn steps(&self) -> u64 {
         let inner = self.lock();
         let ended_threads = inner.ended_threads.work.iter().map(|work| work.steps);

@@ -418,8 +418,8 @@ impl Worker {
             snapshot.sinks.push((sink.name(), counts));
         });
         if self.recorder.tracked().has_memory() {
-            snapshot.rss_bytes = memory::rss_bytes();
-            snapshot.live_bytes = memory::live_bytes();
+            (snapshot.rss_bytes, snapshot.live_bytes) = (memory::rss_bytes(), memory::live_bytes());
+            snapshot.memory_limit = memory::limit(&self.recorder.set_limit_bytes);
             #[cfg(feature = "mem")]
             if is_full || self.live_memory.is_due(snapshot.live_bytes, Instant::now()) {
                 snapshot.live_memory = self.live_memory.take(snapshot.live_bytes, Instant::now());

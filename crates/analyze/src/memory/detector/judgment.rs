@@ -86,7 +86,7 @@ pub struct Judgment {
     /// First and last step of these.
     pub steps: (u64, u64),
     /// By how much the last level is above the first.
-    pub(super) risen_bytes: f64,
+    pub risen_bytes: f64,
     /// Where it jumps back after it had grown, and what it was before.
     pub fell: Option<Fall>,
 }

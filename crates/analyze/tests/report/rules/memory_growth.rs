@@ -92,6 +92,21 @@ fn an_hour_to_the_limit_is_the_worst() {
 }
 
 #[test]
+fn the_limit_that_a_process_says_counts_with_what_others_use_of_it() {
+    let mut summary = run().live(3_000_000, 134_000.0).build();
+    let mut deadline = |used_bytes| {
+        summary.instances[0].memory_limit = Some((40_000_000_000, used_bytes));
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding.recommendation
+    };
+    // 10 GB / (134 kB × 100 steps/s) = 746 s.
+    let said = deadline(30_000_000_000);
+    assert!(said.contains(" It reaches 37.3 GiB in 12 min 26 s ("), "{said}");
+    let said = deadline(50_000_000_000);
+    assert!(said.ends_with(" It has reached 37.3 GiB."), "{said}");
+}
+
+#[test]
 fn resident_memory_alone_is_a_suspicion() {
     let summary = run().rss(50_000_000, 134_000.0).build();
     let [finding] = found(RULE, &summary).try_into().unwrap();

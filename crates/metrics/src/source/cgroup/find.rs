@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::resolve::{Mount, mounts};
+use stepscope_limits::cgroup::{Mount, mounts};
+
 use crate::error::Error;
 
 /// Groups within groups beyond this depth are not looked at.

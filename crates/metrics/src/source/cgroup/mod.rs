@@ -2,12 +2,12 @@
 //! and of those around it.
 
 mod find;
-mod resolve;
 
 use std::path::{Path, PathBuf};
 
 pub use self::find::ControlGroup;
-use self::resolve::{Chain, Resolver};
+use stepscope_limits::cgroup::{Chain, Resolver};
+
 use super::Root;
 use super::file::{Buffer, Input};
 use super::parse::{number, value, words};
@@ -57,7 +57,7 @@ enum Quota {
 impl Group {
     /// The group of the process; `None` where it is in none but the machine's.
     pub(super) fn find(root: &Root, pid: u32) -> Option<Self> {
-        Self::of(root, &Resolver::new(&root.path, pid))
+        Self::of(root, &Resolver::new(&root.path, &pid.to_string()))
     }
 
     /// The group that was chosen, which may be gone.

@@ -412,7 +412,7 @@ fn status(is_error: bool, attached: &[Attached]) -> (i32, String) {
 }
 
 /// What a program may say on any span: the layer says it of sections of its own, of events, or nowhere.
-const OF_PROGRAMS: [&str; 15] = [
+const OF_PROGRAMS: [&str; 19] = [
     "stepscope.samples",
     "stepscope.tokens",
     "stepscope.bytes",
@@ -426,6 +426,10 @@ const OF_PROGRAMS: [&str; 15] = [
     "stepscope.batch.queue_depth",
     "stepscope.batch.slot_wait_ns",
     "stepscope.batch.worker",
+    "stepscope.leak.verdict",
+    "stepscope.leak.bytes_per_step",
+    "stepscope.leak.since_step",
+    "stepscope.leak.time_left",
     "error.type",
     "level",
 ];

@@ -9,25 +9,28 @@ const MAX_DEPTH: usize = 32;
 /// The folders of one controller, from the process' own group outwards. The machine's root group is none of them: what
 /// is counted there is not a container's.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Chain {
-    pub(super) folders: Vec<PathBuf>,
-    pub(super) is_v2: bool,
+pub struct Chain {
+    /// Folders, the group's own first.
+    pub folders: Vec<PathBuf>,
+    /// Whether they are of version 2.
+    pub is_v2: bool,
 }
 
 /// A hierarchy of groups.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mount {
+pub struct Mount {
     /// The group that is at the top of what can be seen.
-    pub(super) top: PathBuf,
+    pub top: PathBuf,
     /// Where it is mounted.
-    pub(super) point: PathBuf,
+    pub point: PathBuf,
     /// Options with the controllers of version 1; none of version 2.
     controllers: Option<String>,
 }
 
 impl Mount {
     /// Its folder below `root`.
-    pub(super) fn folder(&self, root: &Path) -> PathBuf {
+    #[must_use]
+    pub fn folder(&self, root: &Path) -> PathBuf {
         root.join(self.point.strip_prefix("/").unwrap_or(&self.point))
     }
 
@@ -42,14 +45,15 @@ impl Mount {
 }
 
 /// All hierarchies.
-pub(super) fn mounts(root: &Path) -> Vec<Mount> {
+#[must_use]
+pub fn mounts(root: &Path) -> Vec<Mount> {
     let text = std::fs::read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
     text.lines().filter_map(mount).collect()
 }
 
 /// Finds the groups of a controller.
 #[derive(Debug)]
-pub(super) struct Resolver {
+pub struct Resolver {
     root: PathBuf,
     /// As `/proc/PID/cgroup` has them.
     groups: String,
@@ -57,13 +61,16 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    pub(super) fn new(root: &Path, pid: u32) -> Self {
-        let groups = std::fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).unwrap_or_default();
+    /// Of a process by its id, or of `self`.
+    #[must_use]
+    pub fn new(root: &Path, process: &str) -> Self {
+        let groups = std::fs::read_to_string(root.join(format!("proc/{process}/cgroup"))).unwrap_or_default();
         Self { root: root.to_owned(), groups, mounts: mounts(root) }
     }
 
     /// Of the group at this path in every hierarchy that has it.
-    pub(super) fn of_group(root: &Path, path: &Path) -> Self {
+    #[must_use]
+    pub fn of_group(root: &Path, path: &Path) -> Self {
         let mounts = mounts(root);
         let mut groups = String::new();
         for mount in mounts.iter().filter(|mount| mount.folder(root).join(path).is_dir()) {
@@ -76,12 +83,14 @@ impl Resolver {
     }
 
     /// Folders of the groups themselves, in every hierarchy.
-    pub(super) fn own(&self, path: &Path) -> Option<PathBuf> {
+    #[must_use]
+    pub fn own(&self, path: &Path) -> Option<PathBuf> {
         self.mounts.iter().map(|mount| mount.folder(&self.root).join(path)).find(|folder| folder.is_dir())
     }
 
     /// Of version 1 where that has the controller, else of version 2.
-    pub(super) fn chain(&self, controller: &str) -> Chain {
+    #[must_use]
+    pub fn chain(&self, controller: &str) -> Chain {
         let first = self.groups.lines().find_map(|line| {
             let (controllers, path) = group(line)?;
             controllers.split(',').any(|name| name == controller).then_some(path)
