@@ -98,3 +98,9 @@ impl Judgment {
         self.verdict == Verdict::Leak
     }
 }
+
+/// Steps in which so many points come, where `points` came in `steps`.
+pub(super) fn steps_of(more: usize, points: usize, steps: (u64, u64)) -> u64 {
+    let each = steps.1.saturating_sub(steps.0) as f64 / points.saturating_sub(1).max(1) as f64;
+    (more as f64 * each.max(1.0)).ceil() as u64
+}

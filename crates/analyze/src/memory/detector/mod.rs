@@ -4,6 +4,7 @@
 //! A series is cut into attempts, each into at most 64 levels (what memory falls back to); shapes are compared on those by
 //! a criterion that counts dependent levels as fewer.
 
+mod attempt;
 mod clean;
 mod deadline;
 mod falls;
@@ -51,14 +52,14 @@ const RISES_AS_WELL: f64 = 0.5;
 pub fn judge(memory: &Memory<'_>) -> Judgment {
     let held = [memory.rss, memory.reserved];
     let outside = || {
-        let judged = held.iter().map(|gauge| verdict::of(gauge, RSS_FLOOR_BYTES));
+        let judged = held.iter().map(|gauge| attempt::of(gauge, RSS_FLOOR_BYTES));
         judged.min_by_key(|judgment| judgment.verdict.rank()).unwrap_or_default()
     };
     if memory.live.is_empty() && memory.mature.is_empty() {
         return Judgment { is_suspected: true, ..outside() };
     }
-    let live = verdict::of(memory.live, LIVE_FLOOR_BYTES);
-    let mature = verdict::of(memory.mature, LIVE_FLOOR_BYTES);
+    let live = attempt::of(memory.live, LIVE_FLOOR_BYTES);
+    let mature = attempt::of(memory.mature, LIVE_FLOOR_BYTES);
     let counted = match (live.verdict, mature.verdict) {
         _ if memory.mature.is_empty() => live,
         _ if memory.live.is_empty() => mature,

@@ -1,8 +1,6 @@
-//! The verdict on one gauge: which shape describes it, whether its rise is more than chance, and whether it goes on.
+//! The verdict on one course: which shape describes it, whether its rise is more than chance, and whether it goes on.
 
-use super::clean::attempts;
-use super::falls::falls;
-use super::judgment::{Judgment, Verdict};
+use super::judgment::{Judgment, Verdict, steps_of};
 use super::levels::{Levels, clipped, levels};
 use super::shapes::{Fit, Kind, fits};
 use super::slope::{Slope, apart, dependence, reach_of_blocks, slope};
@@ -32,15 +30,15 @@ const LEAST_END: f64 = 0.25;
 /// Part of a rise that has ended by which memory rises again.
 const AGAIN: f64 = 0.05;
 
-/// Part of a fall by which memory has to come to more than before it, where a leak goes on through it.
-const BEYOND: f64 = 0.3;
-
 /// How much faster than on the whole what speeds up grows at its end.
 const FASTER: f64 = 1.5;
 
 /// By how much worse by the criterion a shape is that may be the right one all the same: one to twenty (A. E. Raftery,
 /// Sociological Methodology 25 (1995), 111–163).
 const RIVAL: f64 = 6.0;
+
+/// Levels that such a shape rises over, at least.
+const FEWEST: usize = 12;
 
 /// Share of the run after which no such shape may begin to rise.
 const LATEST_RIVAL: f64 = 0.75;
@@ -57,50 +55,8 @@ const RISE: f64 = 6.0;
 /// Pieces in which memory grows, at least.
 const LEAST_PIECES: f64 = 5.0;
 
-/// The verdict on one gauge, of the attempt that tells most.
-pub(super) fn of(gauge: &[(u64, f64)], floor_bytes: f64) -> Judgment {
-    let mut attempts = attempts(gauge);
-    attempts.sort_by_key(|attempt| std::cmp::Reverse(attempt.len()));
-    let mut judged = attempts.iter().take(8).map(|attempt| attempt_of(attempt, floor_bytes));
-    let longest = judged.next().unwrap_or_default();
-    if longest.is_leak() {
-        return longest;
-    }
-    judged.find(|judgment| judgment.is_leak() && judgment.points * 4 >= longest.points).unwrap_or(longest)
-}
-
-fn attempt_of(points: &[(u64, f64)], floor_bytes: f64) -> Judgment {
-    let whole = course_of(points, floor_bytes, true);
-    let falls = falls(points, floor_bytes);
-    let Some(&(at, fall)) = falls.last() else { return whole };
-    let before = falls.iter().rev().nth(1).map_or(0, |(at, _)| *at);
-    let (grown, since) = (points.get(before..at).unwrap_or_default(), points.get(at..).unwrap_or_default());
-    // What leaks through a fall comes to more than ever before.
-    let lowest = grown.iter().map(|point| point.1).fold(f64::MAX, f64::min);
-    let beyond = fall.from_bytes + BEYOND * (fall.from_bytes - lowest);
-    if whole.is_leak() && since.iter().any(|point| point.1 > beyond)
-        || !course_of(grown, floor_bytes, false).is_leak()
-    {
-        return whole;
-    }
-    let told = Judgment { fell: Some(fall), ..whole };
-    if !whole.is_leak() && !course_of(since, floor_bytes, false).is_leak() {
-        return told;
-    }
-    // Twice the same growth leaks over a restart, and is healthy where each stage of a program clears what it kept.
-    let again = grown.len().saturating_sub(since.len()).max(1);
-    let more_steps = Some(steps_of(again, points.len(), told.steps));
-    Judgment { verdict: Verdict::Undecided, more_steps, ..told }
-}
-
-/// Steps in which so many points come, where `points` came in `steps`.
-fn steps_of(more: usize, points: usize, steps: (u64, u64)) -> u64 {
-    let each = steps.1.saturating_sub(steps.0) as f64 / points.saturating_sub(1).max(1) as f64;
-    (more as f64 * each.max(1.0)).ceil() as u64
-}
-
-/// `may_bend` is whether the end of a series that slows at a place may be judged by itself.
-fn course_of(points: &[(u64, f64)], floor_bytes: f64, may_bend: bool) -> Judgment {
+/// The verdict on points of one process in the order of their steps. `may_bend` is whether the end of a series that slows at a place may be judged by itself.
+pub(super) fn course_of(points: &[(u64, f64)], floor_bytes: f64, may_bend: bool) -> Judgment {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Judgment::default() };
     let known =
         Judgment { points: points.len(), steps: (first.0, last.0), chance: 1.0, ..Judgment::default() };
@@ -241,8 +197,10 @@ impl Case<'_> {
             let slope = self.slope(rival.since, Some(rival), bytes, floor);
             (slope.rate - slope.reach(), slope.rate + slope.reach())
         };
-        // At the very end there is too little to tell a rate by.
-        let rivals = rivals.iter().filter(|rival| rival.since <= LATEST_RIVAL);
+        // Of few levels, and at the very end, there is too little to tell another rate by.
+        let levels = |since: f64| self.times.iter().filter(|time| **time >= since).count();
+        let rivals =
+            rivals.iter().filter(|rival| rival.since <= LATEST_RIVAL && levels(rival.since) >= FEWEST);
         let (low, high) = rivals
             .map(ends)
             .fold((rise.rate - reach, rise.rate + reach), |(low, high), (a, b)| (low.min(a), high.max(b)));
