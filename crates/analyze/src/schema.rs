@@ -25,12 +25,6 @@ macro_rules! words {
 
 words!(Mode, SectionKind, LossReason, Signal, ThreadState);
 
-impl Words for crate::summary::CourseVerdict {
-    fn all() -> Vec<&'static str> {
-        Self::ALL.map(Self::name).into()
-    }
-}
-
 impl<T: Words> JsonSchema for Word<T> {
     fn inline_schema() -> bool {
         true

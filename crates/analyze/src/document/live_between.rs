@@ -3,15 +3,16 @@
 use super::cell::{bytes, change};
 use super::live_memory::{function, place};
 use super::{Cell, Document, Shown, cells};
+use crate::report::Report;
 use crate::report::units::{bytes as bytes_words, count as count_words};
-use crate::summary::LiveMemory;
 
 /// Lines shown briefly, and on a page.
 const BRIEF: usize = 10;
 const ROWS: usize = 60;
 
-pub(super) fn fill(memory: &LiveMemory, doc: &mut Document) {
+pub(super) fn fill(report: &Report, doc: &mut Document) {
     const ALL: Shown = Shown::ALL;
+    let Some(memory) = report.memory.as_ref().and_then(|memory| memory.sampled.as_ref()) else { return };
     let Some(between) = &memory.between else { return };
     let step = count_words;
     let (from, to) = (&between.from, &between.to);

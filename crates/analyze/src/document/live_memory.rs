@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::cell::{Unit, bytes, code, count, float, keyed};
 use super::names::printable;
 use super::plot::Plot;
-use super::{Block, Cell, Document, Shown, cells, live_between, palette};
+use super::{Block, Cell, Document, Shown, cells, palette};
 use crate::live_memory::{UNKNOWN, short_function};
 use crate::report::Report;
 use crate::report::units::{bytes as bytes_words, count as count_words, things};
@@ -41,7 +41,6 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
     table(memory, most, doc);
     doc.more(Shown::ALL, memory.lines.len(), most, ("line", "lines"));
     notes(memory, most, doc);
-    live_between::fill(memory, doc);
     graph(memory, doc);
 }
 

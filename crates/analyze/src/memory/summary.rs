@@ -6,6 +6,13 @@ use stepscope_model::Resource;
 
 pub use super::detector::Verdict as CourseVerdict;
 
+#[cfg(feature = "schema")]
+impl crate::schema::Words for CourseVerdict {
+    fn all() -> Vec<&'static str> {
+        Self::ALL.map(Self::name).into()
+    }
+}
+
 /// Memory over the steps of the primary mode.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct MemorySummary {
