@@ -5,6 +5,9 @@ use super::levels::{Levels, clipped, levels};
 use super::shapes::{Fit, Kind, fits};
 use super::slope::{Slope, apart, dependence, reach_of_blocks, slope};
 
+/// The criterion of the best of the fits that are meant.
+type Best<'a> = dyn Fn(&dyn Fn(&Fit) -> bool) -> Option<f64> + 'a;
+
 /// Points below which nothing is told.
 const LEAST_POINTS: usize = 6;
 
@@ -211,7 +214,7 @@ impl Case<'_> {
     fn after_bend(
         &self,
         ends: &Fit,
-        best: &dyn Fn(&dyn Fn(&Fit) -> bool) -> Option<f64>,
+        best: &Best<'_>,
         ends_at: f64,
     ) -> Option<Judgment> {
         let is_bend = |fit: &Fit| fit.kind == Kind::Slows && fit.since > 0.0;
