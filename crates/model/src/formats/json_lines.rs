@@ -149,7 +149,7 @@ fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unrea
             Some(bad) => {
                 let text = rest.get(..len).unwrap_or(rest);
                 if bad.kind != IssueKind::Corrupt && bad.kind != IssueKind::Truncated
-                    || !otlp::line(text, bad.read_bytes, place, reading)
+                    || !otlp::line(text, &bad, place, reading)
                 {
                     reading.bad_message(bad, place, len);
                 }

@@ -78,11 +78,13 @@ pub(crate) struct BadMessage {
     pub(crate) reason: String,
     /// Bytes of it in front of the damage.
     pub(crate) read_bytes: usize,
+    /// Of these, the ones up to the end of the last whole span.
+    pub(crate) whole_bytes: usize,
 }
 
 impl BadMessage {
     fn new(kind: IssueKind, reason: impl Into<String>) -> Self {
-        Self { kind, reason: reason.into(), read_bytes: 0 }
+        Self { kind, reason: reason.into(), read_bytes: 0, whole_bytes: 0 }
     }
 }
 
@@ -293,7 +295,8 @@ impl Intake {
                     false => format!("{error} of the record"),
                 };
                 let read_bytes = if error.is_truncated() { error.whole_bytes() } else { at };
-                Err(BadMessage { read_bytes, ..BadMessage::new(kind, reason) })
+                let whole_bytes = error.whole_bytes();
+                Err(BadMessage { read_bytes, whole_bytes, ..BadMessage::new(kind, reason) })
             }
         }
     }

@@ -4,6 +4,7 @@
 use crate::IssueKind;
 use crate::elements::{Stop, Walk, begins_message, expect, peek, skip, walk};
 use crate::input::Input;
+use crate::intake::BadMessage;
 use crate::json_cursor::Cursor;
 use crate::reading::{COPY_AGAIN, Reading, bytes};
 use crate::structure::{JsonScan, Scanned, Strict};
@@ -14,6 +15,8 @@ use super::{Judged, step_over, whole_object};
 const MARK: &[u8] = b"\"startTimeUnixNano\"";
 /// Bytes of an object that are looked at to know what it is.
 const LOOK: usize = 64 << 10;
+/// Brackets that are open around a span.
+const AROUND_SPAN: usize = 6;
 /// The head of another resource may be shorter than the last by so many bytes.
 const HEAD_SLACK: u64 = 64;
 /// The same in the spelling of protobuf.
@@ -70,31 +73,44 @@ pub(crate) fn damaged(input: &mut Input<'_>, reading: &mut Reading<'_>, at: usiz
     let text = input.data().get(..at).unwrap_or_default();
     let around = around(text);
     // It ends early, which is told with what follows.
-    let _ = reading.message(text, offset);
+    let whole = reading.message(text, offset).err().map_or(at, |bad| bad.whole_bytes);
+    let torn = torn(text, whole);
     input.consume(at);
-    behind(input, reading, around);
+    behind(input, reading, around, torn);
 }
 
-/// Takes what is whole behind the damage of a message that was read as far as it goes, and tells what is not: `text`, which begins
-/// at `offset` of the input, up to the byte `read`. Whether it is damaged rather than cut off.
-pub(crate) fn line(text: &[u8], read: usize, offset: u64, reading: &mut Reading<'_>) -> bool {
+/// Bytes of the span that the damage is in, before it: at the end of `text`, of which so many bytes hold whole spans.
+fn torn(text: &[u8], whole: usize) -> u64 {
+    let first = || opened(text).get(AROUND_SPAN).map_or(text.len(), |(_, at)| *at);
+    let begin = if whole > 0 { whole } else { first() };
+    text.len().saturating_sub(begin) as u64
+}
+
+/// Takes what is whole behind the damage of a message that was read as far as it goes, `text`, which begins at `offset` of the
+/// input, and tells what is not. Whether it is damaged rather than cut off.
+pub(crate) fn line(text: &[u8], bad: &BadMessage, offset: u64, reading: &mut Reading<'_>) -> bool {
+    let (read, whole) = (bad.read_bytes, bad.whole_bytes);
     let Scanned::Damage(damage) = Strict::default().walk(text) else { return false };
     // Where nothing was read, nothing is known of how far that went.
     let at = if read == 0 { damage } else { damage.min(read) };
-    let (before, rest) = text.split_at_checked(at).unwrap_or((text, b""));
-    let around = around(before);
-    let mut input = Input::new(rest, Vec::new());
-    reading.base_offset += offset + at as u64;
-    behind(&mut input, reading, around);
-    reading.base_offset -= offset + at as u64;
+    let before = text.get(..at).unwrap_or(text);
+    let (around, torn) = (around(before), torn(before, whole));
+    let begin = whole.min(at);
+    let mut input = Input::new(text.get(begin..).unwrap_or_default(), Vec::new());
+    input.fill(at - begin);
+    input.consume(at - begin);
+    reading.base_offset += offset + begin as u64;
+    behind(&mut input, reading, around, torn);
+    reading.base_offset -= offset + begin as u64;
     true
 }
 
-fn behind(input: &mut Input<'_>, reading: &mut Reading<'_>, mut around: Around) {
+/// The same from the damage on, before which `torn` bytes of a span stand.
+fn behind(input: &mut Input<'_>, reading: &mut Reading<'_>, mut around: Around, mut torn: u64) {
     while peek(input).is_some() {
-        let begin = input.offset();
+        let begin = input.offset().saturating_sub(torn);
         let (has_resource, has_scope) = (around.resource.is_some(), around.scope.is_some());
-        let passed = step_over(input, 0, MARK, |data, is_all| match data.first() {
+        let mut passed = step_over(input, 0, MARK, |data, is_all| match data.first() {
             Some(b'{') if data.len() < LOOK && !is_all => Judged::More,
             Some(b'{') if begins_message(data) => Judged::Here,
             Some(b'{') => whole_object(data, is_all, |object| match kind(object) {
@@ -105,6 +121,7 @@ fn behind(input: &mut Input<'_>, reading: &mut Reading<'_>, mut around: Around) 
             }),
             _ => Judged::No(1),
         });
+        passed.bytes += std::mem::take(&mut torn);
         // A hole may have held the beginning of another resource, if that fits: whose the spans behind it are is not known.
         let head_bytes = around.resource.as_ref().map_or(0, Vec::len) as u64;
         let is_unknown =
