@@ -40,8 +40,11 @@ impl Declared {
     }
 
     /// Whether they hold all of a growth that is worth telling.
-    pub(super) fn explain(&self, slope: f64) -> bool {
-        slope - self.bytes_per_step < REST * slope
+    pub(super) fn explain(&self, slope: f64, lines: &[Culprit]) -> bool {
+        let is_declared =
+            |line: &Culprit| by_name(&self.caches, line.section.as_deref(), &line.place).is_some();
+        // What lines hold is an estimate: where all are declared, nothing is known of a rest.
+        !lines.is_empty() && lines.iter().all(is_declared) || slope - self.bytes_per_step < REST * slope
     }
 
     /// What they hold: the end of a sentence that begins with memory.

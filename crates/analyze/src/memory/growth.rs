@@ -6,7 +6,7 @@ use super::spread::Spread;
 use super::{Leak, LeakVerdict, Thresholds};
 use crate::live_memory::culprits;
 use crate::report::finding::{Verdict, rounded};
-use crate::report::units::{bytes, count};
+use crate::report::units::count;
 use crate::steps::judged::{NUMBERS_REPEAT, Steps};
 use crate::summary::{CourseVerdict, MemoryCourse, ModeSummary, StepNumbers, Summary, Trend, TrendPair};
 
@@ -34,9 +34,6 @@ pub(crate) struct Growth {
 /// Part of the steps after which growth that begins is late: before, memory finds its level.
 const LATE: f64 = 0.1;
 
-/// Samples that are more than chance.
-const SAMPLES: u64 = 16;
-
 impl Growth {
     /// The growth of a run; what memory does instead where it does not grow on.
     ///
@@ -62,13 +59,7 @@ impl Growth {
             CourseVerdict::Undecided => {
                 return Err(Verdict::unknown(undecided(&course, Spread::of(memory).as_ref())));
             }
-            CourseVerdict::Decelerating => return Ok(Err(course)),
-            _ => {
-                return match kept(summary, &course) {
-                    Some(line) => Err(Verdict::unknown(line)),
-                    None => Ok(Err(course)),
-                };
-            }
+            _ => return Ok(Err(course)),
         };
         let spread = Spread::of(memory);
         let alike = memory.alike();
@@ -89,7 +80,7 @@ impl Growth {
         let sampled = sampled.filter(|sampled| is_its_own(sampled.rank));
         let lines = culprits(sampled, trend.from_step, slope);
         let declared = Declared::of(&thresholds.caches.0, &lines, &candidates, slope);
-        if declared.explain(slope) {
+        if declared.explain(slope, &lines) {
             return Err(Verdict::fine(format!("memory {}: no leak", declared.words())));
         }
         let spread = spread.map(|spread| spread.less(declared.bytes_per_step / slope));
@@ -131,19 +122,6 @@ impl Growth {
     pub(crate) const fn steps(&self) -> u64 {
         steps_of(&self.trend)
     }
-}
-
-/// What a line keeps all along, by sample, of memory that does not seem to grow on; absent where none keeps more than would
-/// have been seen.
-fn kept(summary: &Summary, course: &MemoryCourse) -> Option<String> {
-    let memory = summary.live_memory.as_ref()?;
-    let (first, last) = memory.first_step.zip(memory.step)?;
-    let chance =
-        memory.period_bytes.saturating_mul(SAMPLES) as f64 / last.saturating_sub(first).max(1) as f64;
-    let least = course.least_seen_bytes_per_step.max(chance);
-    let line = culprits(Some(memory), first, least).into_iter().find(|line| line.bytes_per_step >= least)?;
-    let rate = bytes(line.bytes_per_step.round().max(0.0) as u64);
-    Some(format!("undecided whether memory grows on: {rate} a step stay {}", line.words()))
 }
 
 /// What is said where nothing is decided.

@@ -30,6 +30,9 @@ const BENT: f64 = 10.0;
 const AFTER_BEND: f64 = 0.02;
 const LEAST_END: f64 = 0.25;
 
+/// Times of the largest level beyond which the growth that would have been seen says nothing.
+const BLIND: f64 = 4.0;
+
 /// Part of a rise that has ended by which memory rises again.
 const AGAIN: f64 = 0.05;
 
@@ -158,8 +161,9 @@ impl Case<'_> {
 
     fn ended(&self, known: Judgment, ends: &Fit, whole: &Slope) -> Judgment {
         let rise = ends.at.last().unwrap_or(&0.0) - ends.at.first().unwrap_or(&0.0);
-        // Who would not have seen memory grow by as much as there is knows nothing.
-        let is_blind = known.least_seen * self.length > self.levels.bytes.iter().copied().fold(0.0, f64::max);
+        // Who would not have seen memory grow by several times what there is knows nothing.
+        let most = self.levels.bytes.iter().copied().fold(0.0, f64::max);
+        let is_blind = known.least_seen * self.length > BLIND * most;
         let verdict = match ends.kind {
             _ if rise < self.floor_bytes => {
                 if is_blind {
