@@ -100,6 +100,7 @@ Examples:
   stepscope capture                              the latest run below ./profiles, all its ranks
   stepscope capture 4711 --steps 20              one process, 20 steps
   stepscope capture /data/run7 --level detailed  a run that writes elsewhere
+  stepscope capture --memory --pid 4711          what is live now, by section and line
 
 The program needs stepscope's layer, and a directory to write to; the request is a file in there,
 which it looks for twice a second. After these steps it goes back to the level that it had.
@@ -173,7 +174,7 @@ pub(crate) enum Command {
     /// Run a program, take what it sends by OTLP, and report on it
     #[command(after_help = record_help())]
     Record(RecordArgs),
-    /// Have a running program record its next steps more closely
+    /// Have a running program record its next steps more closely, or write what is live
     #[command(after_help = after_help(CAPTURE_EXAMPLES))]
     Capture(CaptureArgs),
     /// Find out why nothing, or not everything, is recorded, and how to mend it
@@ -231,6 +232,9 @@ pub(crate) struct OutputArgs {
     /// Write live memory by stack to this file, too, as a profile for `go tool pprof` and others
     #[arg(long, value_name = "FILE")]
     pub(crate) pprof: Option<PathBuf>,
+    /// Tell what grew in live memory between these two steps, by line: of the snapshots nearest to them
+    #[arg(long, num_args = 2, value_names = ["STEP", "STEP"])]
+    pub(crate) memory_between: Vec<u64>,
     /// Look up lines in this binary, debug file or folder, too, as where the run's own are not on this machine
     #[arg(long, value_name = "PATH")]
     pub(crate) symbols: Vec<PathBuf>,
@@ -238,7 +242,7 @@ pub(crate) struct OutputArgs {
     #[arg(skip)]
     pub(crate) pushes_where_configured: bool,
     /// Write a partial analysis to this file instead of a report
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "format", "fail_on", "run", "config", "push", "pprof", "symbols"])]
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "format", "fail_on", "run", "config", "push", "pprof", "symbols", "memory_between"])]
     pub(crate) partial: Option<PathBuf>,
 }
 
@@ -288,6 +292,12 @@ pub(crate) struct CaptureArgs {
     /// the latest [default: profiles/]
     #[arg(value_name = "PID|DIRECTORY")]
     pub(crate) target: Option<OsString>,
+    /// Id of the process, as PID
+    #[arg(long, value_name = "PID", conflicts_with = "target")]
+    pub(crate) pid: Option<u32>,
+    /// Have them write what is live now instead, at once
+    #[arg(long, conflicts_with_all = ["steps", "level"])]
+    pub(crate) memory: bool,
     /// How many steps
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: u64,

@@ -21,8 +21,6 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("OTEL_EXPORTER_OTLP_INSECURE", "true"),
     // SDKs drop what does not fit in their queue of 2048 spans, and a fast loop makes more in a moment.
     ("OTEL_BSP_MAX_QUEUE_SIZE", "65536"),
-    // The receiver is ours: it keeps no series.
-    ("STEPSCOPE_MEMORY_SEND", "on"),
 ];
 
 /// Lists of hosts that are not asked through a proxy; programs read one or the other.

@@ -59,6 +59,7 @@ pub(crate) fn report(
         return Err(no_such_run(run, &summary));
     }
     symbols::resolve(&mut summary, &args.symbols);
+    let compared = compare(&mut summary, &args.memory_between);
     let found = summary.found;
     let why = outcome.issues.iter().find(|issue| issue.kind == IssueKind::Empty);
     let why = why.map_or(String::new(), |issue| format!(": {} is {}", issue.file, issue.reason));
@@ -72,7 +73,7 @@ pub(crate) fn report(
     }
     let written = args.pprof.as_ref().map_or(Ok(()), |path| pprof(&report, path));
     pushed(&report, args, global)?;
-    written?;
+    written.and(compared)?;
     if args.fail_on.is_some() && report.summary.mode.is_none() && report.findings.is_empty() {
         note(
             global,
@@ -83,15 +84,26 @@ pub(crate) fn report(
     Ok(code(&report, args.fail_on))
 }
 
+/// Compares live memory at two steps, if they are two.
+fn compare(summary: &mut Summary, steps: &[u64]) -> Result<(), CliError> {
+    let &[.., from, to] = steps else { return Ok(()) };
+    let Some(memory) = &mut summary.live_memory else { return Err(no_samples("--memory-between")) };
+    memory
+        .compare(from, to)
+        .map_err(|why| CliError::Input(format!("there is nothing for --memory-between: {why}")))
+}
+
+fn no_samples(option: &str) -> CliError {
+    CliError::Unwritable(format!(
+        "there is nothing for {option}: the run has no samples of live memory; have `#[global_allocator] static ALLOC: \
+         stepscope::Alloc = stepscope::Alloc::system();` in the program"
+    ))
+}
+
 /// Writes live memory as a profile.
 fn pprof(report: &Report, path: &Path) -> Result<(), CliError> {
     let sampled = report.memory.as_ref().and_then(|memory| memory.sampled.as_ref());
-    let Some(sampled) = sampled else {
-        return Err(CliError::Unwritable(
-            "there is nothing for --pprof: the run has no samples of live memory; have `#[global_allocator] static ALLOC: stepscope::Alloc = stepscope::Alloc::system();` in the program"
-                .into(),
-        ));
-    };
+    let Some(sampled) = sampled else { return Err(no_samples("--pprof")) };
     let write = || {
         let mut packed = GzEncoder::new(File::create(path)?, Compression::default());
         packed.write_all(&pprof::encode(sampled))?;

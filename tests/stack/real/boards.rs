@@ -3,6 +3,7 @@
 
 mod findings;
 mod leads;
+mod lines;
 
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -55,6 +56,8 @@ fn the_demo_fills_boards_and_links() {
     leads::assert_links(&demo, &training);
     leads::assert_exemplars(&demo, &training);
     leads::assert_jaegers_queries(&demo);
+    lines::assert_the_leaks_line(&demo, &board("memory"));
+    lines::assert_samples_are_no_series(&demo);
     assert_rules_are_loaded(demo.prometheus());
     assert_all_answer(&demo);
     assert_eq!(demo.interrupt(), Ok(Vec::new()), "programs go on after Ctrl-C");

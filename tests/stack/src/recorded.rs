@@ -58,7 +58,7 @@ pub fn demo(
 pub fn demo_command(profiles: &Path, demo: &[&str], format: &str) -> Result<Command, String> {
     let mut command = stepscope(&["--quiet", "demo", "--format", "json", "--out"])?;
     // What is in the directory is sent, live memory too.
-    command.arg(profiles).args(demo).envs([("STEPSCOPE_FORMAT", format), ("STEPSCOPE_MEMORY_SEND", "on")]);
+    command.arg(profiles).args(demo).env("STEPSCOPE_FORMAT", format);
     Ok(command)
 }
 

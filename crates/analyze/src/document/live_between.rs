@@ -1,8 +1,9 @@
-//! What grew in live bytes between two steps that were asked for: a sentence that names the snapshots, and a table of lines.
+//! What grew in live bytes between two steps that were asked for: a sentence that names the snapshots, and a table of lines; and
+//! how places and functions of lines are said.
 
-use super::cell::{bytes, change};
-use super::live_memory::{function, place};
+use super::cell::{bytes, change, code};
 use super::{Cell, Document, Shown, cells};
+use crate::live_memory::{UNKNOWN, short_function};
 use crate::report::units::{bytes as bytes_words, count as count_words};
 use crate::summary::LiveMemory;
 
@@ -48,4 +49,21 @@ pub(super) fn fill(memory: &LiveMemory, doc: &mut Document) {
         .column(ALL, ">Then", "to_bytes", |(_, line)| bytes(line.to_bytes))
         .end();
     doc.more(ALL, between.lines.len(), most, ("line", "lines"));
+}
+
+/// The function, and of a helper who calls it.
+pub(super) fn function(function: Option<&str>, caller: Option<&str>) -> Cell {
+    let Some(function) = function.map(short_function) else { return Cell::Empty };
+    match caller {
+        Some(caller) => cells![code(&function), " by ", code(caller)],
+        None => code(&function),
+    }
+}
+
+/// The line; where that is not known, where the section begins.
+pub(super) fn place(place: &str, section_place: Option<&str>) -> Cell {
+    match section_place {
+        Some(begins) if place == UNKNOWN => cells!["below ", code(begins)],
+        _ => code(place),
+    }
 }

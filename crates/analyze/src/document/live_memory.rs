@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::cell::{Unit, bytes, code, count, float, keyed};
+use super::cell::{Unit, bytes, count, float, keyed};
+use super::live_between::{self, function, place};
 use super::names::printable;
 use super::plot::Plot;
-use super::{Block, Cell, Document, Shown, cells, live_between, palette};
-use crate::live_memory::{UNKNOWN, short_function};
+use super::{Block, Cell, Document, Shown, cells, palette};
 use crate::report::Report;
 use crate::report::units::{bytes as bytes_words, count as count_words, things};
 use crate::summary::{LiveAge, LiveBirths, LiveLine, LiveMemory, LiveModule, LiveMoment, SymbolState};
@@ -174,23 +174,6 @@ fn table(memory: &LiveMemory, most: usize, doc: &mut Document) {
         })
         .column(ALL, "Allocated", "", |(_, line)| Cell::Plain(births(line)))
         .end();
-}
-
-/// The function, and of a helper who calls it.
-pub(super) fn function(function: Option<&str>, caller: Option<&str>) -> Cell {
-    let Some(function) = function.map(short_function) else { return Cell::Empty };
-    match caller {
-        Some(caller) => cells![code(&function), " by ", code(caller)],
-        None => code(&function),
-    }
-}
-
-/// The line; where that is not known, where the section begins.
-pub(super) fn place(place: &str, section_place: Option<&str>) -> Cell {
-    match section_place {
-        Some(begins) if place == UNKNOWN => cells!["below ", code(begins)],
-        _ => code(place),
-    }
 }
 
 fn section(line: &LiveLine) -> Cell {

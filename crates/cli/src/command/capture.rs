@@ -1,20 +1,20 @@
-//! `stepscope capture`: asks running programs to record their next steps more closely, by a file in the directory that
-//! each of them writes to. What they do then is theirs; nothing is read here.
+//! `stepscope capture`: asks running programs to record their next steps more closely, or to write what is live, by a file in the
+//! directory that each of them writes to. What they do then is theirs; of live memory they answer in the same file.
 
-use std::ffi::OsStr;
+mod live_memory;
+mod places;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io};
 
+use stepscope::__settings::MEMORY_REQUEST;
 use stepscope::Capture;
 
 use crate::args::{CaptureArgs, Global};
 use crate::error::CliError;
 use crate::{exit, output};
-
-/// Folders that the layer makes: run, attempt, process.
-const DEPTH: usize = 3;
 
 /// Between two looks at what has been taken.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -27,13 +27,17 @@ const ABANDONED: Duration = Duration::from_secs(10);
 
 /// Asks, and waits until it is known who will do it.
 pub(crate) fn run(args: &CaptureArgs, global: Global) -> Result<u8, CliError> {
-    let capture = Capture::steps(args.steps).level(args.level.level());
-    let (asked, other) = directories(args)?;
+    let text = if args.memory {
+        MEMORY_REQUEST.to_owned()
+    } else {
+        Capture::steps(args.steps).level(args.level.level()).to_string()
+    };
+    let (asked, other) = places::directories(args)?;
     // (None where that is beyond what a clock can say.)
     let until = Instant::now().checked_add(Duration::from_secs(args.timeout));
     let mut requests = Vec::new();
     for directory in &asked {
-        requests.push(Request::new(directory, capture)?);
+        requests.push(Request::new(directory, &text)?);
     }
     loop {
         for request in &mut requests {
@@ -46,7 +50,8 @@ pub(crate) fn run(args: &CaptureArgs, global: Global) -> Result<u8, CliError> {
         std::thread::sleep(PAUSE);
     }
     let all = requests.into_iter().zip(&asked);
-    let taken: Vec<&PathBuf> = all.filter_map(|(request, asked)| request.end().then_some(asked)).collect();
+    let (taken, answers): (Vec<&PathBuf>, Vec<String>) =
+        all.filter_map(|(request, asked)| Some((asked, request.end()?))).unzip();
     if taken.is_empty() {
         let mut text = format!(
             "no program took it within {} s from {}: has the run ended?",
@@ -61,6 +66,9 @@ pub(crate) fn run(args: &CaptureArgs, global: Global) -> Result<u8, CliError> {
             );
         }
         return Err(CliError::Input(text));
+    }
+    if args.memory {
+        return live_memory::tell(&taken, &answers, global);
     }
     if !global.quiet {
         let (steps, level) = (args.steps, args.level.level());
@@ -94,13 +102,12 @@ struct Request {
 }
 
 impl Request {
-    fn new(directory: &Path, capture: Capture) -> Result<Self, CliError> {
+    fn new(directory: &Path, text: &str) -> Result<Self, CliError> {
         let path = directory.join(Capture::REQUEST_FILE);
         clear(directory);
         let draft = path.with_extension(std::process::id().to_string());
         let request = Self { path, draft, moved: None, state: State::Waits, signed: Instant::now() };
-        fs::write(&request.draft, capture.to_string())
-            .map_err(|error| CliError::output(&request.path, error))?;
+        fs::write(&request.draft, text).map_err(|error| CliError::output(&request.path, error))?;
         Ok(request)
     }
 
@@ -176,10 +183,10 @@ impl Request {
         }
     }
 
-    /// Whether it was taken.
-    fn end(mut self) -> bool {
+    /// What its file holds after it was taken: an answer, if there is one; `None` if it was not taken.
+    fn end(mut self) -> Option<String> {
         self.withdraw();
-        self.state == State::Taken
+        (self.state == State::Taken).then(|| fs::read_to_string(&self.draft).unwrap_or_default())
     }
 }
 
@@ -226,62 +233,6 @@ fn number(file: &fs::Metadata) -> Option<u64> {
     names_and_number(file).map(|(_, number)| number)
 }
 
-/// The directories of the processes that are meant, and of the latest one of another run there.
-fn directories(args: &CaptureArgs) -> Result<(Vec<PathBuf>, Option<PathBuf>), CliError> {
-    let pid = args.target.as_deref().and_then(OsStr::to_str).and_then(|text| text.parse::<u32>().ok());
-    let base = match (&args.target, pid) {
-        (Some(directory), None) => Path::new(directory),
-        _ => args.profiles.as_path(),
-    };
-    let mut found = Vec::new();
-    find(base, DEPTH, &mut found);
-    if let Some(pid) = pid {
-        found.retain(|(_, directory)| pid_of(directory) == Some(pid));
-    }
-    // Of several runs the latest, of that all processes.
-    let attempt = found.iter().max().and_then(|(_, directory)| directory.parent().map(Path::to_owned));
-    let (meant, others): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|(_, directory)| directory.parent() == attempt.as_deref());
-    let other = others.into_iter().max().map(|(_, directory)| directory);
-    let mut directories: Vec<PathBuf> = meant.into_iter().map(|(_, directory)| directory).collect();
-    directories.sort();
-    if directories.is_empty() {
-        let whose = pid.map_or(String::new(), |pid| format!(" of process {pid}"));
-        let base = base.display();
-        return Err(CliError::Input(format!(
-            "there is no recording{whose} below {base}; name the directory that the program writes to"
-        )));
-    }
-    Ok((directories, other))
-}
-
-/// Adds the directories in which a process records, with the time of its latest file.
-fn find(directory: &Path, depth: usize, found: &mut Vec<(SystemTime, PathBuf)>) {
-    let (mut latest, mut below) = (None, Vec::new());
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let is_ours = |name: &str| name.starts_with("traces-") || name.starts_with("metrics-");
-        match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => below.push(entry.path()),
-            Ok(metadata) if name.to_str().is_some_and(is_ours) => {
-                latest = latest.max(Some(metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
-            }
-            _ => {}
-        }
-    }
-    found.extend(latest.map(|latest| (latest, directory.to_owned())));
-    if depth > 0 {
-        below.iter().for_each(|directory| find(directory, depth - 1, found));
-    }
-}
-
-/// The process that a directory is called after: `<host>-<pid>-r<rank>`.
-fn pid_of(directory: &Path) -> Option<u32> {
-    let (rest, rank) = directory.file_name()?.to_str()?.rsplit_once('-')?;
-    rank.strip_prefix('r')?;
-    rest.rsplit_once('-')?.1.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,7 +243,7 @@ mod tests {
     fn without_links_one_request_is_there_after_the_other() {
         let folder = TempFolder::new("capture-turns").unwrap();
         let mut requests = [3, 5].map(|steps| {
-            let mut request = Request::new(folder.path(), Capture::steps(steps)).unwrap();
+            let mut request = Request::new(folder.path(), &Capture::steps(steps).to_string()).unwrap();
             // (Of another process.)
             let draft = request.draft.with_extension(format!("0{steps}"));
             fs::rename(std::mem::replace(&mut request.draft, draft.clone()), draft).unwrap();

@@ -75,6 +75,12 @@ fn program(
     let mut findings = Vec::new();
     let ways: Vec<&str> = ran.counts.requests.keys().map(|way| way.name()).collect();
     findings.push(match (ran.code(), ways.is_empty()) {
+        (0, true) if binary::has_layer(&args.command) => broken(
+            "export",
+            "The program has stepscope's layer, and sent nothing.",
+            "Build the layer with its feature `http`, which default-features = false leaves out; let neither the code nor \
+             STEPSCOPE_LEVEL turn it off, and keep what stepscope::init() returns until the end of main.",
+        ),
         (0, true) => broken(
             "export",
             "The program sent nothing.",

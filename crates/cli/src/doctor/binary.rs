@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use stepscope_core::metric;
+use stepscope_core::{attr, metric};
 
 use super::{Finding, fine, note};
 
@@ -26,6 +26,8 @@ struct Binary {
     /// `None` where that cannot be seen.
     frame_pointers: Option<bool>,
     line_tables: bool,
+    /// Has no symbols.
+    is_stripped: bool,
     build_id: bool,
 }
 
@@ -35,8 +37,18 @@ pub(crate) fn check(command: &[OsString]) -> Option<Finding> {
     let size = std::fs::metadata(&path).ok()?.len();
     let bytes = std::fs::read(&path).ok().filter(|_| size <= MOST_BYTES)?;
     let binary = look(&bytes)?;
-    let layer = metric::live::MEMORY_LIVE_SAMPLED.as_bytes();
-    bytes.windows(layer.len()).any(|window| window == layer).then(|| judge(&path, binary))
+    holds(&bytes, metric::live::MEMORY_LIVE_SAMPLED).then(|| judge(&path, binary))
+}
+
+/// Whether the file that this command runs has stepscope's layer in it.
+pub(crate) fn has_layer(command: &[OsString]) -> bool {
+    let path = command.first().and_then(|command| find(command));
+    let path = path.filter(|path| std::fs::metadata(path).is_ok_and(|file| file.len() <= MOST_BYTES));
+    path.and_then(|path| std::fs::read(path).ok()).is_some_and(|bytes| holds(&bytes, attr::SCHEMA_VERSION))
+}
+
+fn holds(bytes: &[u8], name: &str) -> bool {
+    bytes.windows(name.len()).any(|window| window == name.as_bytes())
 }
 
 /// The file of a command, as the shell would find it.
@@ -57,7 +69,12 @@ fn judge(path: &Path, binary: Binary) -> Finding {
     }
     if !binary.line_tables {
         lacks.push("line tables");
-        fixes.push("set debug = \"line-tables-only\" in the profile of Cargo.toml");
+        fixes.push(if binary.is_stripped {
+            "set strip = false and debug = \"line-tables-only\" in the profile of Cargo.toml, as it is stripped, or keep its \
+             debug file for `stepscope analyze --symbols`"
+        } else {
+            "set debug = \"line-tables-only\" in the profile of Cargo.toml"
+        });
     }
     if !binary.build_id {
         lacks.push("a build id");
@@ -99,6 +116,7 @@ fn look(bytes: &[u8]) -> Option<Binary> {
     Some(Binary {
         frame_pointers: if is_x86 { frame_pointers() } else { None },
         line_tables: is_there(".debug_line") || is_there(".gnu_debuglink"),
+        is_stripped: !is_there(".symtab"),
         build_id: is_there(".note.gnu.build-id"),
     })
 }
@@ -165,18 +183,23 @@ mod tests {
     #[test]
     fn what_lines_need_is_seen_in_the_file() {
         let (text, header) = ([PROLOGUE, [0x90; 4], PROLOGUE].concat(), functions(2));
-        let all: [(&str, &[u8]); 4] = [
+        let all: [(&str, &[u8]); 5] = [
             (".text", &text),
             (".eh_frame_hdr", &header),
             (".debug_line", b"x"),
             (".note.gnu.build-id", b"x"),
+            (".symtab", b"x"),
         ];
         let has = |sections: &[(&str, &[u8])]| look(&elf(sections)).unwrap();
-        let whole = Binary { frame_pointers: Some(true), line_tables: true, build_id: true };
+        let whole =
+            Binary { frame_pointers: Some(true), line_tables: true, is_stripped: false, build_id: true };
         assert_eq!(has(&all), whole);
         let many = functions(3);
         assert_eq!(has(&[all[0], (".eh_frame_hdr", &many)]).frame_pointers, Some(false));
-        assert_eq!(has(&all[..2]), Binary { line_tables: false, build_id: false, ..whole });
+        assert_eq!(
+            has(&all[..2]),
+            Binary { line_tables: false, is_stripped: true, build_id: false, ..whole }
+        );
         assert!(has(&[(".gnu_debuglink", b"x")]).line_tables);
         assert_eq!(look(b"#!/bin/sh\n"), None);
         // Cut anywhere, it is no harm.
@@ -186,7 +209,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_its_fix() {
-        let whole = Binary { frame_pointers: Some(true), line_tables: true, build_id: true };
+        let whole =
+            Binary { frame_pointers: Some(true), line_tables: true, is_stripped: false, build_id: true };
         assert_eq!(judge(Path::new("train"), whole).state, State::Fine);
         let finding =
             judge(Path::new("train"), Binary { frame_pointers: Some(false), line_tables: false, ..whole });
@@ -200,6 +224,9 @@ mod tests {
             fix.contains("force-frame-pointers")
                 && fix.contains("line-tables-only")
                 && !fix.contains("build-id")
+                && !fix.contains("strip")
         );
+        let stripped = Binary { line_tables: false, is_stripped: true, ..whole };
+        assert!(judge(Path::new("train"), stripped).fix.unwrap().contains("strip = false"));
     }
 }

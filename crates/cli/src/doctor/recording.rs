@@ -26,6 +26,7 @@ pub(crate) fn check(summary: &Summary, outcome: &ReadOutcome) -> Vec<Finding> {
         findings.push(sections(summary));
         findings.extend(phases(summary));
         findings.extend(allocator(summary));
+        findings.extend(lines(summary));
     }
     findings.extend(losses(summary));
     findings.extend(files(outcome));
@@ -181,6 +182,17 @@ fn allocator(summary: &Summary) -> Option<Finding> {
             "The counting allocator is not installed, or memory not tracked (STEPSCOPE_TRACK): no section's memory is known, and \
              leaks only by resident memory, if by that.",
             "Add to main.rs: #[global_allocator] static ALLOC: stepscope::Alloc = stepscope::Alloc::system();",
+        )
+    })
+}
+
+/// Whether lines of live memory can be known; nothing where no samples came.
+fn lines(summary: &Summary) -> Option<Finding> {
+    summary.live_memory.as_ref().filter(|memory| memory.has_no_frame_pointers()).map(|_| {
+        note(
+            "lines",
+            "The program has no frame pointers: live memory is known by section, not by line.",
+            "Build with RUSTFLAGS=\"-C force-frame-pointers=yes\", and debug = \"line-tables-only\" in the profile of Cargo.toml.",
         )
     })
 }

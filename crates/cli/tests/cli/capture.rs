@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use crate::program::{command, folder, run};
+use crate::program::{command, folder, json, run};
 
 /// A directory as a process writes it, its files this old.
 fn process(base: &Path, name: &str, age_s: u64) {
@@ -143,4 +143,82 @@ fn who_asks_beside_somebody_else_waits_for_that_one() {
     assert!(asking.wait().expect("it works").success());
     // Nothing else is left behind, and what somebody has left before who was killed is gone.
     assert_eq!(fs::read_dir(&directory).expect("it works").count(), 1);
+}
+
+/// The demo, with what it is started with; ended with the test.
+struct Demo(std::process::Child);
+
+impl Demo {
+    fn start(folder: &Path, setting: (&str, &str)) -> Self {
+        let mut demo = command(folder, &["demo", "--quiet", "--epochs", "10000", "--out", "here"]);
+        Self(demo.env(setting.0, setting.1).stdout(Stdio::null()).spawn().expect("it works"))
+    }
+
+    /// Asks for its live memory, from a folder that knows nothing of it.
+    fn ask(&self, folder: &Path) -> crate::program::Ended {
+        let pid = self.0.id().to_string();
+        loop {
+            let ended = run(folder, &["capture", "--memory", "--pid", &pid, "--timeout", "600"]);
+            // It has just started.
+            if !ended.stderr.contains("writes no recording") {
+                return ended;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_running_program_writes_what_is_live() {
+    let (folder, elsewhere) = (folder("capture-memory"), folder("capture-memory-elsewhere"));
+    let demo = Demo::start(folder.path(), ("STEPSCOPE_MEMORY_SAMPLE_BYTES", "4096"));
+    let ended = demo.ask(elsewhere.path());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let file = ended.stdout.lines().find_map(|line| line.split_once("written to ")).expect("a file").1;
+    assert!(fs::metadata(file).is_ok_and(|file| file.len() > 0), "{}", ended.stdout);
+    let next = ended
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("next: stepscope analyze "))
+        .expect("a command");
+    let report = json(elsewhere.path(), &["analyze", next]);
+    assert!(report["memory"]["sampled"]["bytes"].as_u64().expect("bytes") > 0);
+
+    let untracked = Demo::start(folder.path(), ("STEPSCOPE_TRACK", "-memory"));
+    let ended = untracked.ask(elsewhere.path());
+    assert!(ended.code == 3 && ended.stderr.contains("takes no samples"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_program_says_why_it_writes_nothing_of_its_memory() {
+    let folder = folder("capture-memory-answers");
+    let base = folder.path().join("profiles");
+    process(&base, "1/0/my-host-7-r0", 0);
+    let request = base.join("1/0/my-host-7-r0/capture.request");
+    for (text, said) in
+        [("no-allocator", "global_allocator"), ("failed no room", "no room"), ("memory", "older")]
+    {
+        let request = request.clone();
+        let answer = move || {
+            while !fs::read_to_string(&request).is_ok_and(|text| text == "memory") {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            fs::write(&request, text).expect("it works");
+            fs::remove_file(&request).expect("it works");
+        };
+        let program = std::thread::Builder::new().name("program".into()).spawn(answer).expect("it works");
+        let ended = run(folder.path(), &["capture", "7", "--memory", "--timeout", "600"]);
+        assert!(ended.code == 3 && ended.stderr.contains(said), "{}", ended.stderr);
+        program.join().expect("it works");
+    }
+    let ended = run(folder.path(), &["capture", "--memory", "--pid", "4194305"]);
+    assert!(ended.code == 3 && ended.stderr.contains("no process 4194305"), "{}", ended.stderr);
 }

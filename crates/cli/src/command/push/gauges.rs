@@ -132,13 +132,14 @@ impl Gauges<'_> {
         self.each(&row::RUN_PHASE_SHARE, points);
     }
 
-    /// Lines that hold what is old. Where a line is not known, its address is the file, and several stacks may have one.
+    /// Lines that hold what is old. Where a line is not known, its address is the file, and several stacks may have one; where
+    /// there is none either, the line at which the section begins.
     fn lines(&mut self, report: &Report) {
         let sampled = report.memory.as_ref().and_then(|memory| memory.sampled.as_ref());
         let mut sums = BTreeMap::new();
         for line in sampled.into_iter().flat_map(|memory| &memory.lines).filter(|line| line.old_bytes > 0) {
-            let file = line.file.as_deref().unwrap_or(&line.place);
-            let key = (file, line.line, line.section.as_deref(), line.function.as_deref());
+            let (file, number) = line.told_place();
+            let key = (file, number, line.section.as_deref(), line.function.as_deref());
             let sum = sums.entry(key).or_insert(0_u64);
             *sum = sum.saturating_add(line.old_bytes);
         }

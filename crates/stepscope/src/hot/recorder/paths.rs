@@ -16,6 +16,7 @@ pub(crate) struct PathInfo {
     pub phase: Option<Phase>,
     pub kind: Option<SectionKind>,
     /// Where the first of its sections began.
+    #[cfg(feature = "mem")]
     pub source: Option<Source>,
     has_several_phases: bool,
 }
@@ -52,7 +53,10 @@ impl Paths {
             info.has_several_phases |= info.phase.zip(spec.phase).is_some_and(|(one, other)| one != other);
             info.phase = info.phase.or(spec.phase).filter(|_| !info.has_several_phases);
             info.kind = info.kind.or(Some(spec.kind()));
-            info.source = info.source.or(Some(source));
+            #[cfg(feature = "mem")]
+            {
+                info.source = info.source.or(Some(source));
+            }
         }
         let callsites = &mut self.callsites;
         let callsite = *self.callsite_of.entry(source.address()).or_insert_with(|| {
