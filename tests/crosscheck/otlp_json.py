@@ -48,7 +48,7 @@ def message(data, on_span, on_point):
 
 def instance_of(resource):
     attributes = attributes_of(resource.get("resource") or {})
-    return Process(*(attributes.get(key) for key in names.PROCESS))
+    return Process(*(attributes.get(key) for key in names.PROCESS), attributes.get("service.name"))
 
 
 ROLES = {f"SPAN_KIND_{name}": number for number, name in enumerate("UNSPECIFIED INTERNAL SERVER CLIENT PRODUCER CONSUMER".split())}

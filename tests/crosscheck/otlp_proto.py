@@ -62,7 +62,7 @@ def resource_items(data, at, end, on_span, on_point, torn):
                     key_value(data, *value, attributes)
         elif number == 2:
             scopes.append(field)
-    instance = Process(*(attributes.get(key) for key in names.PROCESS))
+    instance = Process(*(attributes.get(key) for key in names.PROCESS), attributes.get("service.name"))
     for scope in scopes:
         named = ""
         for number, wire, field in fields(data, scope[0], min(scope[1], end), torn):

@@ -5,7 +5,7 @@ from collections import namedtuple
 import names
 
 # Who wrote a span or a point: attributes of its resource, None where it has them not.
-Process = namedtuple("Process", "id pid rank level", defaults=(None, None))
+Process = namedtuple("Process", "id pid rank level service", defaults=(None, None, None))
 
 
 class Span:

@@ -87,7 +87,7 @@ def work(nodes, key):
 def process_of(resource):
     """The process that a row of the report is about."""
     level, id = resource["level"] or None, resource["service_instance_id"] or None
-    return Process(id, resource["pid"], resource["rank"], level)
+    return Process(id, resource["pid"], resource["rank"], level, resource["service_name"] or None)
 
 
 def order(step):

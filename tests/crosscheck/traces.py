@@ -67,6 +67,7 @@ class Assembler:
             self.held[trace] = spans.values(), complete, parts, continued
             return
         self.incomplete += not complete
+        name_by_service(spans)
         self.on_trace(list(spans.values()))
 
     def finish(self):
@@ -107,6 +108,21 @@ class Assembler:
             root.attributes[names.TRACE_PARTS] = missing
         self.incomplete += not (complete and not missing)
         self.on_trace(found)
+
+
+def name_by_service(spans):
+    """Calls a span of another service than the span around it `service: name`, roots by the service of the first of them."""
+    def service(span):
+        return span.instance.service if span.instance else None
+
+    own = next((service(span) for span in spans.values() if not span.parent), None)
+    named = {}
+    for id, span in spans.items():
+        around = service(spans[span.parent]) if span.parent in spans else own
+        if service(span) and around and service(span) != around:
+            named[id] = f"{service(span)}: {span.name}"
+    for id, name in named.items():
+        spans[id].name = name
 
 
 def is_complete(spans, expected, by_us):

@@ -51,10 +51,11 @@ fn with_threads(document: &Value) -> Value {
     document
 }
 
-/// The last name of a path.
+/// The last name of a path, without the service of a span that another one called.
 fn last(path: &str) -> String {
     let names = stepscope_core::path::split(path);
-    names.last().unwrap().to_string()
+    let name = names.last().unwrap().to_string();
+    name.rsplit(": ").next().unwrap().to_owned()
 }
 
 /// Microseconds on the critical path by the last name of the section.
