@@ -220,7 +220,8 @@ fn resource_attributes(list: &str, mut refuse: impl FnMut(String)) -> Vec<(Strin
             refuse(format!("{part:?} is no key=value"));
             continue;
         }
-        if attr::find(&key).is_some() && !is_named_only {
+        // Names of other conventions, which readers take for ours where these are missing, may be said beside them.
+        if attr::find(&key).is_some_and(|row| row.key == key || !key.contains('.')) && !is_named_only {
             refuse(format!("{key:?} says what the recorder says itself"));
             continue;
         }

@@ -85,7 +85,7 @@ pub(super) enum Owner {
 
 /// The attributes of spans that are a field's to say: amounts, and what the layer says of sections of its own alone, or
 /// of events. All others of the vocabulary are the layer's.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 19] = [
     attr::SAMPLES,
     attr::TOKENS,
     attr::BYTES,
@@ -99,6 +99,10 @@ const FIELDS: [&str; 15] = [
     attr::BATCH_QUEUE_DEPTH,
     attr::BATCH_SLOT_WAIT_NS,
     attr::BATCH_WORKER,
+    attr::LEAK_VERDICT,
+    attr::LEAK_BYTES_PER_STEP,
+    attr::LEAK_SINCE_STEP,
+    attr::LEAK_TIME_LEFT,
     attr::ERROR_TYPE,
     attr::LEVEL_TEXT,
 ];

@@ -215,12 +215,7 @@ impl Case<'_> {
     }
 
     /// The verdict on what follows a bend, where memory that grew fast goes on as a line: a cache that is full, and a leak.
-    fn after_bend(
-        &self,
-        ends: &Fit,
-        best: &Best<'_>,
-        ends_at: f64,
-    ) -> Option<Judgment> {
+    fn after_bend(&self, ends: &Fit, best: &Best<'_>, ends_at: f64) -> Option<Judgment> {
         let is_bend = |fit: &Fit| fit.kind == Kind::Slows && fit.since > 0.0;
         let others = best(&|fit| fit.kind != Kind::Rises && !is_bend(fit))?;
         if !self.may_bend || !is_bend(ends) || ends_at + BENT > others {

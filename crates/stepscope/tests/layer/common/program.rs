@@ -56,6 +56,8 @@ impl Program {
         command.env_clear().env("STEPSCOPE_DIR", directory.path().join("profiles"));
         // Gauges of the machine, which a build of the whole workspace has, are no messages that the tests count.
         command.env("OTEL_METRICS_EXPORTER", "none");
+        // Nor is live memory, which comes beside.
+        command.env("STEPSCOPE_MEMORY_SEND", "off");
         // Which steps are deep ones is no part of what other tests are about.
         command.env("STEPSCOPE_DEEP_STEPS", "off");
         command.env("PROGRAMS_WAY", crate::WAY);
