@@ -30,7 +30,7 @@ fn train(kept_bytes: usize, mut is_over: impl FnMut(u64) -> bool) -> u64 {
     for number in 0..MOST_STEPS {
         let _step = stepscope::step!(number);
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(4) {
+        while begun.elapsed() < Duration::from_millis(8) {
             black_box(vec![1_u8; 1 << 20]);
         }
         kept.push(vec![1_u8; kept_bytes]);

@@ -110,7 +110,7 @@ mod tests {
         let rules = Rules::read().unwrap();
         let leak = rules.0.iter().find(|rule| rule.id == "memory_growth").unwrap();
         assert_eq!(leak.title, "Memory growth");
-        assert!(leak.advice.starts_with("Look at what the named section keeps"), "{}", leak.advice);
+        assert!(leak.advice.starts_with("Look at what the section keeps"), "{}", leak.advice);
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn get<'x>(scratch: &'x str, text: Text<'x>) -> &'x str {
 
 /// A cursor over one message.
 pub(super) struct Parser<'a, 'd> {
-    bytes: &'a [u8],
+    pub(super) bytes: &'a [u8],
     /// The same where all of it is UTF-8, so that strings need no further check.
     utf8: Option<&'a str>,
     pub(super) pos: usize,

@@ -55,7 +55,7 @@ impl<'a> Parser<'a, '_> {
         };
         self.stats = stats;
         self.whole_bytes = end;
-        let bytes = end - start;
+        let bytes = self.bytes.get(start..end).map_or(0, |span| span.trim_ascii().len());
         match error.kind() {
             DecodeErrorKind::Id => self.stats.bad_ids.note(&error, bytes),
             _ => self.stats.bad_values.note(&error, bytes),

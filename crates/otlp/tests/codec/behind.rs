@@ -100,9 +100,9 @@ fn spans_behind_zeros_are_read_once_and_keep_their_resource_and_scope() {
         let (before, behind) = names(&damaged);
         assert!(before.is_disjoint(&behind), "at {at}: {:?}", before.intersection(&behind).next());
         kept += before.len() + behind.len();
-        // Where the head of a scope or a resource is gone, so is whose its spans are.
+        // Where the head of a scope or a resource is gone, so is whose its spans are; the span before it may be gone as well.
         let lost = all - before.len() - behind.len();
-        assert!(lost <= SCOPES * SPANS, "{lost} of {all} spans at {at}");
+        assert!(lost <= SCOPES * SPANS + 1, "{lost} of {all} spans at {at}");
     }
     let mean = kept as f64 / (all * (bytes.len() - 8)) as f64;
     assert!(mean > 0.93, "{mean}");

@@ -39,7 +39,7 @@ const GROWTH: f64 = 1.25;
 /// …or after this, …
 const AT_LEAST_EVERY: Duration = Duration::from_secs(30);
 /// …but never for more than one in so many parts of the time.
-const SELDOM: u32 = 4_000;
+const SELDOM: u32 = 2_000;
 
 /// Watches until it has to stop.
 pub(super) fn watch(builder: &WatchBuilder, shared: &Shared, callback: Callback) {

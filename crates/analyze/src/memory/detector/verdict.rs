@@ -144,7 +144,7 @@ impl Case<'_> {
                 .iter()
                 .filter(|fit| fit.kind == Kind::Rises && fit.criterion(apart, floor) <= rises_at + RIVAL)
                 .collect();
-            let interval = self.between(&rise, rises, &rivals, &bytes, floor);
+            let interval = self.between(&rise, rises, &rivals, &bytes);
             return Judgment { interval, ..told };
         }
         if let Some(end) = self.after_bend(ends, &|kind| best(kind).map(|found| found.0), ends_at) {
@@ -197,11 +197,11 @@ impl Case<'_> {
 
     /// The 95 % interval of a rate, bytes a step: of what its shape leaves, whether that follows from level to level or hangs
     /// together over stretches, and of shapes that describe memory about as well.
-    fn between(&self, rise: &Slope, fit: &Fit, rivals: &[&Fit], bytes: &[f64], floor: f64) -> (f64, f64) {
+    fn between(&self, rise: &Slope, fit: &Fit, rivals: &[&Fit], bytes: &[f64]) -> (f64, f64) {
         let (times, values) = self.risen(fit.since, Some(fit), bytes);
         let reach = rise.reach().max(reach_of_blocks(&times, &values));
         let ends = |rival: &&Fit| {
-            let slope = self.slope(rival.since, Some(rival), bytes, floor);
+            let slope = self.slope(rival.since, Some(rival), bytes, 0.0);
             (slope.rate - slope.reach(), slope.rate + slope.reach())
         };
         // Of few levels, and at the very end, there is too little to tell another rate by.
