@@ -32,7 +32,7 @@ pub struct WatchBuilder {
 ///
 /// A thread of its own reads bytes allocated and not freed ([`stepscope::Alloc`]; without it resident memory alone) against
 /// steps, and has them judged as the report does: first after some steps, then ever more seldom. It takes less than 1 MiB,
-/// and judges for one part in 2,000 of the time at most.
+/// and judges for 20 ms and one part in 2,000 of the time at most.
 ///
 /// ```
 /// use std::time::Duration;

@@ -38,7 +38,8 @@ const LATEST: u32 = 10;
 const GROWTH: f64 = 1.25;
 /// …or after this, …
 const AT_LEAST_EVERY: Duration = Duration::from_secs(30);
-/// …but never for more than one in so many parts of the time.
+/// …but never for more than this and one in so many parts of the time.
+const AT_ONCE: Duration = Duration::from_millis(20);
 const SELDOM: u32 = 2_000;
 
 /// Watches until it has to stop.
@@ -74,9 +75,9 @@ struct Watch<'b> {
     seen: u64,
     steps: u64,
     next_at: u64,
-    /// When it was judged last, and not before which time it is again.
+    /// When it was judged last, and what judging has taken.
     judged: Instant,
-    not_before: Instant,
+    spent: Duration,
     /// Looks and time at the first of the verdicts that were a leak without one that was none.
     since: Option<(u64, Instant)>,
     told: Told,
@@ -105,7 +106,7 @@ impl<'b> Watch<'b> {
             steps: builder.handle.steps(),
             next_at: FIRST_POINTS,
             judged: now,
-            not_before: now,
+            spent: Duration::ZERO,
             since: None,
             told: Told::default(),
         }
@@ -146,14 +147,14 @@ impl<'b> Watch<'b> {
     fn judged(&mut self) -> Option<(Judgment, Option<f64>)> {
         let now = Instant::now();
         let is_due = self.seen >= self.next_at || now.duration_since(self.judged) >= AT_LEAST_EVERY;
-        if !is_due || now < self.not_before {
+        let most = AT_ONCE.saturating_add(self.begun.elapsed() / SELDOM);
+        if !is_due || self.spent > most {
             return None;
         }
         let judged = judged(&self.series, &self.latest);
         self.next_at = (self.seen as f64 * GROWTH).ceil() as u64;
         self.judged = Instant::now();
-        let rest = now.elapsed().saturating_mul(SELDOM);
-        self.not_before = self.judged.checked_add(rest).unwrap_or(self.judged);
+        self.spent = self.spent.saturating_add(now.elapsed());
         Some(judged)
     }
 
