@@ -17,11 +17,15 @@ def compare_memory(report, run, sums, compare):
     shift = next((row["shift"] for row in report["detailed_metrics"]["series"] if row["mode"] == mode), 0)
     for figure in ("live", "rss"):
         over_steps(f"memory, {figure}", listed[figure], numbering.points(steps, shift), figure, compare)
-    known = sums.gauge_processes()
-    # Where all steps are one process's, their ends count for the largest too.
-    is_one = len(known | set(run.processes)) == 1
-    expected = sorted((gauges(process, sums, largest if is_one else {}) for process in known), key=str)
-    got = sorted((tuple(item[figure] for figure in FIGURES) for item in listed["processes"]), key=str)
+    # The ends of a process' steps count for its largest too. Rows of processes whose steps alone tell of memory have no gauges.
+    own = {process: [step for step in steps if step.instance == process] for process in sums.gauge_processes()}
+    expected = [
+        gauges(process, sums, {figure: max(said(its, figure), default=None) for figure in ("live", "rss")})
+        for process, its in own.items()
+    ]
+    expected = sorted(expected, key=str)
+    got = [tuple(item[figure] for figure in FIGURES) for item in listed["processes"]]
+    got = sorted((row for row in got if any(value is not None for value in row[1:])), key=str)
     compare.equal("memory", "processes", got, expected)
 
 
