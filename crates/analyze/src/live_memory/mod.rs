@@ -1,5 +1,5 @@
 //! Live memory by sample: what was live, in which section and by which stack it was allocated, and how many steps ago. Whether
-//! memory leaks is the business of `memory`; who holds what leaks is asked here ([`culprits`]).
+//! memory leaks is the business of `memory`; who holds what leaks is asked here (`culprits`).
 
 mod between;
 mod births;
