@@ -11,8 +11,8 @@ pub use crate::exemplars::summary::{
     Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane,
 };
 pub use crate::live_memory::summary::{
-    LiveAge, LiveAt, LiveBetween, LiveBirths, LiveChange, LiveFrame, LiveLine, LiveMemory, LiveModule,
-    LiveMoment, LiveRow, LiveSection, SourceLine, SymbolState,
+    AllocatedLine, AllocatedRow, LiveAge, LiveAt, LiveBetween, LiveBirths, LiveChange, LiveFrame, LiveLine,
+    LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, SourceLine, SymbolState,
 };
 pub use crate::loaders::summary::{
     AfterWarmup, BatchSummary, BetweenStepsRow, InputFigures, LoaderRow, LoaderStall, SlowestProcess,
@@ -28,7 +28,9 @@ pub use crate::metrics::summary::{
 pub use crate::phases::summary::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use crate::run::coverage::{Coverage, Shortfall};
 pub use crate::run::summary::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
-pub use crate::sections::summary::{FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
+pub use crate::sections::summary::{
+    FigureSource, FigureSum, InSteps, SectionMemory, SectionResident, SectionRow,
+};
 pub use crate::steps::distribution::DurationBucket;
 pub use crate::steps::few_steps::FewSteps;
 pub use crate::steps::periodicity::summary::{PeriodCause, PeriodicSteps, StepPeriod};

@@ -165,8 +165,11 @@ attributes! {
     MEM_LIVE_BYTES = "stepscope.mem.live_bytes", Int, "By", Span, Contract, [];
     /// Resident memory of the process when the section ended.
     MEM_RSS_BYTES = "stepscope.mem.rss_bytes", Int, "By", Span, Contract, [];
-    /// Change of resident memory over the section.
+    /// Change of resident memory over the section: read at its ends for steps and other coarse sections, by sample (about every
+    /// 40 ms) for others of 50 ms and more.
     MEM_RSS_DELTA_BYTES = "stepscope.mem.rss_delta_bytes", Int, "By", Span, Contract, [];
+    /// Most resident memory of the process in sections of 50 ms and more, by sample: it may have been more in between.
+    MEM_RSS_PEAK_BYTES = "stepscope.mem.rss_peak_bytes", Int, "By", Span, Contract, [];
     /// Change of device memory over the section.
     GPU_MEM_DELTA_BYTES = "stepscope.gpu.mem_delta_bytes", Int, "By", Span, Contract, [];
     /// Samples processed by the section.

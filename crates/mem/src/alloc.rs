@@ -101,7 +101,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Alloc<A> {
         let is_due = block::count_alloc(new_size);
         match chosen {
             Some(chosen) => live::moved(moved.addr(), chosen, new_size),
-            None if is_due || live::is_whole_period(new_size) => live::allocated(moved.addr(), new_size),
+            None if is_due || live::is_whole_period(new_size) => {
+                live::allocated(moved.addr(), new_size, new_size.saturating_sub(old_size));
+            }
             None => {}
         }
         moved

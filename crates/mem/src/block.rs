@@ -190,7 +190,7 @@ pub(crate) fn allocated(pointer: *mut u8, size: u64) -> *mut u8 {
 #[inline(never)]
 fn alarmed(pointer: *mut u8, size: u64) -> *mut u8 {
     if alarm(size) {
-        live::allocated(pointer.addr(), size);
+        live::allocated(pointer.addr(), size, size);
     }
     pointer
 }

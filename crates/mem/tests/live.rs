@@ -174,6 +174,47 @@ fn stopped_nothing_is_chosen() {
     drop(block);
 }
 
+/// What is known to have been allocated so far: bytes and blocks.
+fn allocated() -> (f64, f64) {
+    let _aside = stepscope_mem::set_aside();
+    let (mut bytes, mut blocks) = (0, 0);
+    live::allocations(|sums| {
+        assert!(sums.section == 7 || sums.stack.is_none());
+        (bytes, blocks) = (bytes + sums.bytes, blocks + sums.blocks);
+    });
+    (bytes as f64, blocks as f64)
+}
+
+fn what_is_freed_was_allocated_all_the_same() {
+    let (before, blocks) = allocated();
+    for _ in 0..400_000 {
+        drop(black_box(Box::new([1_u8; 256])));
+    }
+    // 102 MB, 1,562 samples expected: 5 deviations are 13 %.
+    let (bytes, count) = (allocated().0 - before, allocated().1 - blocks);
+    assert!((bytes / (400_000.0 * 256.0) - 1.0).abs() < 0.13, "{bytes}");
+    assert!((count / 400_000.0 - 1.0).abs() < 0.13, "{count}");
+    // Grown from half of a period to 16 of them: each byte counts once, whatever was chosen when.
+    let (before, blocks) = allocated();
+    let layout = Layout::from_size_align(32_768, 8).unwrap();
+    for _ in 0..200 {
+        // SAFETY: sizes are not 0, layouts are those of the block, and it is not null.
+        unsafe {
+            let mut pointer = ALLOC.alloc(layout);
+            let mut size = 32_768;
+            while size < 1 << 20 {
+                pointer = ALLOC.realloc(pointer, Layout::from_size_align(size, 8).unwrap(), size * 2);
+                size *= 2;
+            }
+            ALLOC.dealloc(pointer, Layout::from_size_align(size, 8).unwrap());
+        }
+    }
+    let (bytes, count) = (allocated().0 - before, allocated().1 - blocks);
+    // The first halves are by chance: their deviation is 0.6 % of all.
+    assert!((bytes / (200.0 * 1_048_576.0) - 1.0).abs() < 0.03, "{bytes}");
+    assert!((count / 200.0 - 1.0).abs() < 0.45, "{count}");
+}
+
 /// Pages of the table that nobody writes are not there.
 fn an_empty_table_takes_no_memory() {
     let resident = stepscope_mem::rss_bytes();
@@ -192,6 +233,7 @@ fn main() {
     a_grown_block_is_as_likely_as_one_of_its_last_size();
     equal_stacks_have_one_number();
     set_aside_is_not_chosen_and_the_thread_is_told();
+    what_is_freed_was_allocated_all_the_same();
     what_finds_no_room_is_counted();
     stopped_nothing_is_chosen();
 }

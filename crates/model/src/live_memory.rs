@@ -8,6 +8,10 @@ pub enum LivePoint {
     Bytes(LiveRow),
     /// Blocks of a row.
     Blocks(LiveRow),
+    /// Bytes that were allocated so far, freed or not; without ages.
+    AllocatedBytes(LiveRow),
+    /// Blocks of the same.
+    AllocatedBlocks(LiveRow),
     /// Of so many bytes one was chosen.
     PeriodBytes(u64),
     /// Something that was dropped, cumulative.
@@ -50,7 +54,7 @@ pub struct LiveRow {
     pub path: String,
     /// Number of the stack; `None` where it is not known.
     pub stack: Option<u64>,
-    /// At least so many steps ago; `None` of the rest, all rows that are not written taken together.
+    /// At least so many steps ago; `None` of the rest, all rows that are not written taken together, and of what was allocated.
     pub age_steps: Option<u64>,
     /// How much there is of it.
     pub amount: u64,

@@ -108,6 +108,8 @@ figures! {
     RssBytes = MEM_RSS_BYTES,
     /// Change of resident bytes.
     RssDeltaBytes = MEM_RSS_DELTA_BYTES,
+    /// Most resident bytes inside, by sample.
+    RssPeakBytes = MEM_RSS_PEAK_BYTES,
     /// Samples processed.
     Samples = SAMPLES,
     /// Tokens processed.

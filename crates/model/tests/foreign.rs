@@ -437,7 +437,11 @@ fn damage_inside_a_document_ends_in_issues() {
     let deep_tag = line.replacen("\"value\":4", &format!("\"value\":{}", "[".repeat(50_000)), 1);
     let deep_whole =
         line.replacen("\"value\":4", &format!("\"value\":{}{}", "[".repeat(50_000), "]".repeat(50_000)), 1);
-    for text in [deep, deep_tag, deep_whole] {
+    // Behind damage, a span that begins as a message does.
+    let mixed = format!(
+        r#"{{"data":[{line} x {{"resourceSpans":[],"spanID":"2","operationName":"o","startTime":1}}"#
+    );
+    for text in [deep, deep_tag, deep_whole, mixed] {
         let (_, outcome) = read(text.as_bytes());
         assert!(!outcome.issues.is_empty());
     }

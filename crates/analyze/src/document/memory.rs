@@ -1,16 +1,26 @@
 //! Memory over the steps: what there was, what sections hold, what grows.
 
-use super::cell::{Unit, bytes, change, code, count, float, keyed, keyed_line, number};
+use std::cmp::Reverse;
+
+use super::cell::{Unit, bytes, change, code, count, float, keyed, keyed_line, number, path};
 use super::names::word;
 use super::plot::Plot;
 use super::series::{held_series, series, together};
 use super::{Cell, Document, Shown, cells, palette};
 use crate::report::units::things;
 use crate::report::{Memory, Report};
-use crate::summary::{Gauge, RetainedFigures, RetainedPoint, RetainedSeries, SeriesPoint, StepSeries};
+use crate::summary::{
+    Gauge, RetainedFigures, RetainedPoint, RetainedSeries, SectionResident, SectionRow, SeriesPoint,
+    StepSeries,
+};
 
 /// Processes shown briefly.
 const PROCESSES: usize = 8;
+/// Sections shown briefly, and on a page.
+const BRIEF: usize = 5;
+const ROWS: usize = 60;
+/// Sections are told whose calls change resident memory by one part in so many of the most of it.
+const TOLD_PART: u64 = 100;
 
 pub(super) fn fill(report: &Report, doc: &mut Document) {
     let memory = report.memory.as_ref();
@@ -36,6 +46,7 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
         held_table(memory, doc);
     }
     processes(memory, doc);
+    by_section(report, doc);
     if memory.by_section.is_some() && doc.is(Shown::MD) {
         doc.heading(Shown::MD, "Memory held by sections");
         held_table(memory, doc);
@@ -83,6 +94,37 @@ fn processes(memory: &Memory, doc: &mut Document) {
         })
         .end();
     doc.more(Shown::BRIEF, all, most, ("process", "processes"));
+}
+
+/// Sections in which resident memory grows, those in which it grows most at once first.
+fn by_section(report: &Report, doc: &mut Document) {
+    let parts = report.sections.iter().enumerate().filter(|(_, row)| row.is_part());
+    let known = parts.filter_map(|(at, row)| Some((at, row, row.resident?, row.resident?.peak_bytes?)));
+    let is_told = |&(.., resident, peak): &(usize, &SectionRow, SectionResident, u64)| {
+        resident.largest_delta_bytes.unsigned_abs() >= (peak / TOLD_PART).max(1)
+    };
+    let mut rows: Vec<_> = known.filter(is_told).collect();
+    rows.sort_by_key(|&(at, _, resident, _)| (Reverse(resident.largest_delta_bytes), at));
+    if rows.is_empty() {
+        return;
+    }
+    let most = if doc.is(Shown::BRIEF) { BRIEF } else { ROWS };
+    doc.heading(Shown::ALL, "Resident memory by section");
+    doc.say(Shown::ALL, "By sample, about every 40 ms: of calls of 50 ms and more, nested ones included.");
+    let all = rows.len();
+    doc.table(Shown::ALL, "Resident memory by section", rows.into_iter().take(most))
+        .at(|(at, ..)| format!("sections/{at}/resident"))
+        .column(Shown::ALL, "Section", "", |(_, row, ..)| path(&row.path))
+        .column(Shown::ALL, ">Calls", "spans", |(.., resident, _)| count(resident.spans))
+        .column(Shown::ALL, ">Change|Change in all calls", "delta_bytes", |(.., resident, _)| {
+            change(resident.delta_bytes)
+        })
+        .column(Shown::ALL, ">In one|Largest change in a call", "largest_delta_bytes", |(.., resident, _)| {
+            change(resident.largest_delta_bytes)
+        })
+        .column(Shown::ALL, ">At most|Resident at most", "peak_bytes", |(.., peak)| bytes(*peak))
+        .end();
+    doc.more(Shown::ALL, all, most, ("section", "sections"));
 }
 
 /// Ends and extremes of what sections hold.

@@ -7,11 +7,12 @@ use stepscope_core::Mode;
 use stepscope_model::Resource;
 
 use super::summary::Held;
-use super::{LiveSamples, Moment, lines};
+use super::{LiveSamples, Moment, allocated, lines};
 use crate::context::Context;
 use crate::metrics::stretches::StepTimes;
 use crate::summary::{
-    LiveFrame, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, ProcessMemory, SymbolState,
+    AllocatedRow, LiveFrame, LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, ProcessMemory,
+    SymbolState,
 };
 
 /// Sections that are told over the moments.
@@ -40,6 +41,7 @@ pub(crate) fn of(
     memory.processes = known.count() as u64;
     over_moments(samples, &clock, &mut memory);
     memory.lines = lines::of(&memory);
+    memory.allocated = allocated::lines(&memory);
     Some(memory)
 }
 
@@ -135,6 +137,12 @@ fn at_last(samples: &LiveSamples, clock: &Clock) -> Option<LiveMemory> {
             place_section(samples, key.path, section.as_ref(), &mut memory);
             courses.insert((key.path, number), (section, stack));
         }
+    }
+    for (&(path, stack), row) in &samples.allocated.rows {
+        let stack = stack.and_then(|number| names.stack(samples, number, &mut memory));
+        let section = section(samples, path);
+        place_section(samples, path, section.as_ref(), &mut memory);
+        memory.allocated_rows.push(AllocatedRow { section, stack, bytes: row.bytes, blocks: row.blocks });
     }
     memory.rows.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.section.cmp(&b.section)));
     for (at, moment) in samples.moments.values().enumerate() {

@@ -35,6 +35,7 @@ impl LiveMemory {
             frames.iter_mut().zip(lines).for_each(|(frame, lines)| frame.lines = lines);
         }
         self.lines = of(self);
+        self.allocated = super::allocated::lines(self);
     }
 }
 

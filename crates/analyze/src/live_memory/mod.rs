@@ -1,6 +1,7 @@
-//! Live memory by sample: what was live, in which section and by which stack it was allocated, and how many steps ago. Whether
+//! Memory by sample: what was live, in which section and by which stack it was allocated, and how many steps ago. Whether
 //! memory leaks is the business of `memory`; who holds what leaks is asked here (`culprits`).
 
+pub(crate) mod allocated;
 mod between;
 mod births;
 pub(crate) mod culprits;
@@ -39,6 +40,7 @@ pub(crate) struct LiveSamples {
     /// Of the moments in a stretch of 2 to the power of this nanoseconds the last one is kept.
     shift: u32,
     pub(crate) moments: BTreeMap<u64, Moment>,
+    pub(crate) allocated: allocated::AllocatedSamples,
     /// Texts by their hashes.
     pub(crate) paths: BTreeMap<u64, Text>,
     /// Where sections begin, `file:line`, by the hashes of their paths.
@@ -120,6 +122,12 @@ impl LiveSamples {
         let (row, amounts) = match point {
             LivePoint::Bytes(row) => (row, Amounts { bytes: row.amount, blocks: 0 }),
             LivePoint::Blocks(row) => (row, Amounts { bytes: 0, blocks: row.amount }),
+            LivePoint::AllocatedBytes(row) | LivePoint::AllocatedBlocks(row) => {
+                let is_bytes = matches!(point, LivePoint::AllocatedBytes(_));
+                let (bytes, blocks) = if is_bytes { (row.amount, 0) } else { (0, row.amount) };
+                let path = self.path(&row.path);
+                return self.allocated.add(time_ns, (path, row.stack), Amounts { bytes, blocks });
+            }
             LivePoint::PeriodBytes(bytes) => {
                 return self.at(time_ns, |moment| moment.period_bytes = moment.period_bytes.max(*bytes));
             }
@@ -151,16 +159,22 @@ impl LiveSamples {
                 return;
             }
         };
-        let path = hash_parts(&[row.path.as_bytes()]);
-        if let Entry::Vacant(place) = self.paths.entry(path) {
-            place.insert(Text(row.path.as_str().into()));
-            keep_smallest(&mut self.paths, NAMES);
-        }
+        let path = self.path(&row.path);
         let key = Key { path, stack: row.stack, age_steps: row.age_steps };
         self.at(time_ns, |moment| {
             moment.rows.entry(key).or_default().absorb(&amounts);
             keep_smallest(&mut moment.rows, ROWS);
         });
+    }
+
+    /// The hash of a path, which is kept.
+    fn path(&mut self, path: &str) -> u64 {
+        let hash = hash_parts(&[path.as_bytes()]);
+        if let Entry::Vacant(place) = self.paths.entry(hash) {
+            place.insert(Text(path.into()));
+            keep_smallest(&mut self.paths, NAMES);
+        }
+        hash
     }
 
     /// Changes a moment, if it is one that stays.
@@ -203,6 +217,7 @@ impl Merge for LiveSamples {
             keep_smallest(&mut moment.rows, ROWS);
         });
         self.thin_out(other.shift);
+        self.allocated.absorb(&other.allocated);
         self.paths.absorb(&other.paths);
         keep_smallest(&mut self.paths, NAMES);
         self.sections.absorb(&other.sections);

@@ -1,5 +1,5 @@
-//! Live memory as a profile of pprof (`profile.proto`), not packed: one sample for each section, stack and age, with the
-//! section and the age in steps as labels. What was allocated and freed is not known by stack, and is not in it.
+//! Memory as a profile of pprof (`profile.proto`), not packed: what is live, a sample for each section, stack and age, with the
+//! section and the age in steps as labels; and what was allocated since sampling began, by section and stack.
 
 use std::collections::HashMap;
 
@@ -79,22 +79,28 @@ fn profile(memory: &LiveMemory) -> Message {
             value.number(2, unit);
         });
     };
+    kinds(&mut texts, 1, "alloc_objects", "count");
+    kinds(&mut texts, 1, "alloc_space", "bytes");
     kinds(&mut texts, 1, "inuse_objects", "count");
     kinds(&mut texts, 1, "inuse_space", "bytes");
     kinds(&mut texts, 11, "space", "bytes");
-    let rest = (memory.other_bytes > 0).then_some((None, None, None, memory.other_bytes, 0));
-    let rows = memory
+    let rest = (memory.other_bytes > 0).then_some((None, None, None, [0, 0, 0, memory.other_bytes]));
+    let live = memory
         .rows
         .iter()
-        .map(|row| (row.section.as_deref(), row.stack, Some(row.age_steps), row.bytes, row.blocks));
-    for (section, stack, age, bytes, blocks) in rows.chain(rest) {
+        .map(|row| (row.section.as_deref(), row.stack, Some(row.age_steps), [0, 0, row.blocks, row.bytes]));
+    let allocated = memory
+        .allocated_rows
+        .iter()
+        .map(|row| (row.section.as_deref(), row.stack, None, [row.blocks, row.bytes, 0, 0]));
+    for (section, stack, age, figures) in live.chain(rest).chain(allocated) {
         let stack = stack.map(|stack| callers(memory, stack)).unwrap_or_default();
         let labels = (texts.of("section"), texts.of(section.unwrap_or("outside of sections")));
         let ages = (texts.of("age"), texts.of("steps"));
         profile.message(2, |sample| {
             // A location is a frame; its number is one more than its place.
             sample.packed(1, stack.iter().map(|&frame| frame as u64 + 1));
-            sample.packed(2, [blocks, bytes]);
+            sample.packed(2, figures);
             sample.message(3, |label| {
                 label.number(1, labels.0);
                 label.number(2, labels.1);

@@ -33,6 +33,11 @@ pub struct LiveMemory {
     pub other_bytes: u64,
     /// By section and line of the program, those with most bytes older than two steps first.
     pub lines: Vec<LiveLine>,
+    /// By section and line of the program, what was allocated since sampling began, freed or not, most bytes first.
+    pub allocated: Vec<AllocatedLine>,
+    /// By section and stack, the same; the rest has neither.
+    #[serde(skip)]
+    pub allocated_rows: Vec<AllocatedRow>,
     /// By section, stack and age, most bytes first.
     #[serde(skip)]
     pub rows: Vec<LiveRow>,
@@ -60,6 +65,37 @@ pub struct LiveMemory {
     pub stacks_dropped: u64,
     /// Samples whose stack could not be followed to its end.
     pub stacks_truncated: u64,
+}
+
+/// What a section has allocated at one line.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AllocatedLine {
+    /// The section; null outside of sections.
+    pub section: Option<String>,
+    /// `file:line` where the section begins; null where that is not known.
+    pub section_place: Option<String>,
+    /// `file:line` where that is known, else `module+0xoffset`.
+    pub place: String,
+    /// The function.
+    pub function: Option<String>,
+    /// Bytes allocated; of blocks that grow their growth alone.
+    pub bytes: u64,
+    /// Blocks allocated.
+    pub blocks: u64,
+}
+
+/// What a section has allocated by one stack.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AllocatedRow {
+    /// The section; none outside of sections.
+    pub section: Option<String>,
+    /// Place of the stack.
+    pub stack: Option<usize>,
+    /// Bytes.
+    pub bytes: u64,
+    /// Blocks.
+    pub blocks: u64,
 }
 
 /// What blocks of one section and stack held at a moment.

@@ -76,6 +76,12 @@ fn points(begun: u64) -> Vec<MetricPoint> {
     }
     let rest = LiveRow { path: String::new(), stack: None, age_steps: None, amount: 1_000 };
     points.push(LivePoint::Bytes(rest));
+    let allocated =
+        |amount| LiveRow { path: "step/forward".into(), stack: Some(IN_USE), age_steps: None, amount };
+    points.push(LivePoint::AllocatedBytes(allocated(begun * 20 * MIB)));
+    points.push(LivePoint::AllocatedBlocks(allocated(begun * 20)));
+    let rest = LiveRow { path: String::new(), stack: None, age_steps: None, amount: 5_000 };
+    points.push(LivePoint::AllocatedBytes(rest));
     points.push(LivePoint::PeriodBytes(64 << 10));
     for stack in [LEAK, CACHE, GROWING, IN_USE, ONCE] {
         let frames = format!("trainer+0x10 trainer+{:#x} trainer+0x9000", stack * 0x100);
@@ -303,16 +309,27 @@ fn which_moments_stay_does_not_depend_on_their_order() {
 fn a_profile_holds_all_bytes() {
     let memory = resolved();
     let profile = pprof::encode(&memory);
-    // Field 2 of the profile is a sample, whose field 2 has blocks and bytes; all fields here are of length.
-    let mut bytes = 0;
+    // Field 2 of the profile is a sample, whose field 2 has blocks and bytes, allocated and live; all fields here are of length.
+    let mut sums = [0; 4];
     for (field, sample) in fields(&profile) {
         if field == 2 {
             let (_, mut values) = fields(sample).find(|(inner, _)| *inner == 2).unwrap();
-            varint(&mut values);
-            bytes += varint(&mut values);
+            sums.iter_mut().for_each(|sum| *sum += varint(&mut values));
         }
     }
-    assert_eq!(bytes, memory.bytes);
+    assert_eq!(sums[3], memory.bytes);
+    // The last moment counts alone: the one before had half of it.
+    assert_eq!(sums[..2], [STEPS * 20, STEPS * 20 * MIB + 5_000]);
+}
+
+#[test]
+fn lines_that_allocate_most_are_told_freed_or_not() {
+    let memory = resolved();
+    let told: Vec<_> = memory.allocated.iter().map(|line| (line.words(), line.bytes, line.blocks)).collect();
+    assert_eq!(told, [("src/model.rs:7 (forward)".to_owned(), STEPS * 20 * MIB, STEPS * 20)]);
+    let most = memory.allocates_most("step/forward", |line| line.bytes).unwrap();
+    assert_eq!((most.0.place.as_str(), most.1), ("src/model.rs:7", 1.0));
+    assert_eq!(memory.allocates_most("step/lookup", |line| line.bytes), None);
 }
 
 fn varint(bytes: &mut &[u8]) -> u64 {

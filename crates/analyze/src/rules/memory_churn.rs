@@ -2,8 +2,9 @@
 
 use super::{Config, Judged, RestsOn, Rule, Steps, fine, unknown};
 use crate::report::finding::{Evidence, Finding, FindingType, Gain, rounded};
+use crate::report::names;
 use crate::report::units::{count, percent};
-use crate::summary::{SectionMemory, SectionRow, Summary};
+use crate::summary::{AllocatedLine, SectionMemory, SectionRow, Summary};
 
 pub(super) const RULE: Rule =
     Rule { rests_on: RestsOn::ReadSteps, ..Rule::new("Memory churn", FindingType::Memory) };
@@ -59,8 +60,20 @@ pub(super) fn check(summary: &Summary, config: &Config) -> Judged {
         true => allocates(|memory| memory.alloc_count),
         false => most_faults(&steps).or_else(|| allocates(|memory| memory.alloc_bytes)),
     };
+    // Fresh pages come with bytes, work of the allocator with blocks.
+    let by: fn(&AllocatedLine) -> u64 =
+        if alloc_ns >= fault_ns { |line| line.blocks } else { |line| line.bytes };
+    let line = summary
+        .live_memory
+        .as_ref()
+        .zip(section)
+        .and_then(|(memory, section)| memory.allocates_most(section, by));
+    let line = line.map(|(line, share)| {
+        let section = names::path(line.section.as_deref().unwrap_or_default());
+        format!(" About {} of what `{section}` allocates itself comes from {}.", percent(share), line.words())
+    });
     Ok(vec![Finding {
-        title: format!("Memory churn: {said}."),
+        title: format!("Memory churn: {said}.{}", line.unwrap_or_default()),
         severity: gain.severity(),
         section: section.map(str::to_owned),
         evidence: Evidence::new()

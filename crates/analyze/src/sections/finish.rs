@@ -214,6 +214,7 @@ fn row(
         bytes: figure(acc.figure(Figure::Bytes)),
         flops: figure(acc.figure(Figure::Flops)),
         memory: memory(acc, total, may_miss),
+        resident: acc.resident.finish(),
         errors: acc.errors,
         device_calls: acc.device_calls,
         slow_excess_ns,

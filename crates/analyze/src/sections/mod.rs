@@ -8,6 +8,7 @@ pub(crate) mod observe;
 pub(crate) mod orphans;
 pub(crate) mod own_time;
 pub(crate) mod paths;
+pub(crate) mod resident;
 pub(crate) mod slow_at_first;
 pub(crate) mod slow_calls;
 pub(crate) mod summary;
@@ -116,6 +117,7 @@ pub(crate) struct SectionAcc {
     pub(crate) self_alloc: u128,
     pub(crate) self_free: u128,
     pub(crate) peak: Option<u64>,
+    pub(crate) resident: resident::ResidentAcc,
     /// By mode.
     pub(crate) in_steps: [InStepAcc; 3],
     /// By kind of window.
@@ -177,6 +179,9 @@ impl SectionAcc {
             }
         }
         self.peak = self.peak.max(span.amount(Figure::PeakBytes));
+        if span.figures_among(resident::SET).next().is_some() {
+            self.resident.add(span);
+        }
         net.cast_signed()
     }
 
@@ -214,4 +219,4 @@ impl SectionAcc {
     }
 }
 
-accumulate!(SectionAcc { merge: durations, figures, in_steps, critical, threads; sum: collapsed, self_ns, selfless, errors, device_calls, self_alloc, self_free; max: outside_ns, peak; bits: kinds; least: tag; });
+accumulate!(SectionAcc { merge: durations, figures, in_steps, critical, threads, resident; sum: collapsed, self_ns, selfless, errors, device_calls, self_alloc, self_free; max: outside_ns, peak; bits: kinds; least: tag; });

@@ -53,6 +53,21 @@ pub struct SectionMemory {
     pub peak_bytes: Option<u64>,
 }
 
+/// Resident memory of the process over a section's calls: read at the ends of steps and other coarse sections, by sample for other
+/// calls of 50 ms and more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SectionResident {
+    /// Calls of which it is known.
+    pub spans: u64,
+    /// How much more was resident at their ends than at their starts, all together.
+    pub delta_bytes: i64,
+    /// The same of the call in which it was most.
+    pub largest_delta_bytes: i64,
+    /// Most that was resident in any call of 50 ms and more.
+    pub peak_bytes: Option<u64>,
+}
+
 /// A section's part in the steps of one mode, warm-up included: compare with [`crate::summary::ModeSummary::all`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -157,6 +172,8 @@ pub struct SectionRow {
     /// Allocations.
     #[serde(rename = "alloc")]
     pub memory: Option<SectionMemory>,
+    /// Resident memory over its calls.
+    pub resident: Option<SectionResident>,
     /// Spans with an error.
     pub errors: u64,
     /// Calls that ran on an accelerator, as kernels and copies do.

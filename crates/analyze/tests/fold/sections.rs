@@ -1,6 +1,6 @@
 //! Call paths, self time, figures, phases of sections.
 
-use stepscope_analyze::summary::{FigureSum, PhaseName, PhaseSource, SectionMemory};
+use stepscope_analyze::summary::{FigureSum, PhaseName, PhaseSource, SectionMemory, SectionResident};
 use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::Figure;
 
@@ -95,6 +95,24 @@ fn what_a_section_allocates_itself_is_without_children_on_its_thread() {
     let same = summary.section("step/same").unwrap().memory.unwrap();
     assert_eq!((same.self_alloc_bytes, same.self_net_bytes, same.alloc_count), (Some(10), Some(0), 3));
     assert_eq!(summary.section("step/other").unwrap().memory.unwrap().self_alloc_bytes, Some(1_000));
+}
+
+#[test]
+fn resident_memory_over_calls_is_summed_and_its_most_kept() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).figure(Figure::RssDeltaBytes, 7);
+    let load = |build: &mut Build, delta: i64, peak: i64| {
+        build.span(1, "load", 0, 10).figure(Figure::RssDeltaBytes, delta).figure(Figure::RssPeakBytes, peak);
+    };
+    load(&mut build, -30, 900);
+    load(&mut build, 50, 700);
+    build.span(1, "load", 0, 1);
+    let summary = summarise([&build.trace()]);
+    let of = |spans, delta_bytes, largest_delta_bytes, peak_bytes| {
+        Some(SectionResident { spans, delta_bytes, largest_delta_bytes, peak_bytes })
+    };
+    assert_eq!(summary.section("step/load").unwrap().resident, of(2, 20, 50, Some(900)));
+    assert_eq!(summary.section("step").unwrap().resident, of(1, 7, 7, None));
 }
 
 /// Steps of 40 ns in an epoch and, every other one, in an evaluation; a short section beside them.

@@ -553,6 +553,7 @@ impl Run {
             bytes: None,
             flops: None,
             memory: None,
+            resident: None,
             errors: 0,
             device_calls: 0,
             in_steps: if inside { vec![part] } else { Vec::new() },

@@ -10,6 +10,11 @@ metrics! {
     MEMORY_LIVE_SAMPLED = "stepscope.memory.live.sampled", UpDownCounter, "By", [attr::PATH, attr::MEMORY_STACK_ID, attr::MEMORY_AGE];
     /// Blocks that were live, about, in rows as above.
     MEMORY_LIVE_BLOCKS = "stepscope.memory.live.blocks", UpDownCounter, "{allocation}", [attr::PATH, attr::MEMORY_STACK_ID, attr::MEMORY_AGE];
+    /// Bytes allocated since sampling began, about, freed or not, by section and place. The largest ones of a moment; the rest is one
+    /// without either.
+    MEMORY_ALLOCATED_SAMPLED = "stepscope.memory.allocated.sampled", Counter, "By", [attr::PATH, attr::MEMORY_STACK_ID];
+    /// Blocks allocated, about, as above.
+    MEMORY_ALLOCATED_BLOCKS = "stepscope.memory.allocated.blocks", Counter, "{allocation}", [attr::PATH, attr::MEMORY_STACK_ID];
     /// Bytes of which one was chosen on average: blocks of so many bytes and more are all there, smaller ones stand for others.
     MEMORY_SAMPLING_PERIOD = "stepscope.memory.sampling.period", Gauge, "By", [];
     /// Samples that found no room, stacks that found none, and stacks that could not be followed to their end.

@@ -2,6 +2,7 @@
 //! thread, and what the context says, until it is freed. Choosing is in `trials`, the memory of it in `table` and `bucket`,
 //! stacks in `stacks` and `frames`. Nothing here knows sections, steps or names of functions.
 
+mod allocated;
 mod bucket;
 mod frames;
 mod stacks;
@@ -16,6 +17,7 @@ use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
 
+pub use allocated::Allocated;
 pub use frames::MAX_FRAMES;
 pub use table::MAX_SAMPLES;
 
@@ -97,7 +99,7 @@ pub fn start(period_bytes: u64) -> bool {
         stop();
         return true;
     }
-    if !table::prepare() || !stacks::prepare() {
+    if !table::prepare() || !stacks::prepare() || !allocated::prepare() {
         return false;
     }
     let has_frames = block::current().is_none_or(|owner| frames::are_kept(owner.stack_bounds()));
@@ -126,6 +128,12 @@ pub fn samples(mut each: impl FnMut(&Sample)) {
     table::each(|sample| each(&sample));
 }
 
+/// Hands over what sections and stacks have allocated since sampling began, freed or not. Those for which there was no room are one
+/// without section and stack.
+pub fn allocations(mut each: impl FnMut(&Allocated)) {
+    allocated::each(|sums| each(&sums));
+}
+
 /// The return addresses of a stack, innermost first: written into `frames`, of which the used part is returned.
 #[must_use]
 pub fn stack(of: Stack, frames: &mut [usize; MAX_FRAMES]) -> &[usize] {
@@ -142,10 +150,10 @@ pub fn dropped() -> Dropped {
     }
 }
 
-/// The calling thread has a new block, and a trial may have hit it.
+/// The calling thread has a new block, or one that has grown by `new_bytes`, and a trial may have hit it.
 #[cold]
 #[inline(never)]
-pub(crate) fn allocated(address: usize, size: u64) {
+pub(crate) fn allocated(address: usize, size: u64, new_bytes: u64) {
     let Some(owner) = block::owned().filter(|owner| !block::is_aside(owner)) else { return };
     let Some(period) = owner.trials.chooses(&owner.program, size) else { return };
     // Whatever is called from here on is not the program's.
@@ -163,6 +171,10 @@ pub(crate) fn allocated(address: usize, size: u64) {
         DROPPED_STACKS.fetch_add(1, Relaxed);
     }
     let chosen = Chosen { size, period, context: context(), thread: owner.thread(), stack };
+    // A block of a whole period is always chosen, whatever of it is new.
+    let weight = if size >= period { new_bytes } else { trials::weight_bytes(new_bytes, period) };
+    let milliblocks = if new_bytes == size { weight.saturating_mul(1_000) / size.max(1) } else { 0 };
+    allocated::add(chosen.context.section, stack, weight, milliblocks);
     if !table::insert(address, &chosen) {
         DROPPED_SAMPLES.fetch_add(1, Relaxed);
     }
@@ -185,6 +197,10 @@ pub(crate) fn forget(address: usize) -> Option<Chosen> {
 #[cold]
 #[inline(never)]
 pub(crate) fn moved(address: usize, mut chosen: Chosen, new_size: u64) {
+    if let Some(growth) = new_size.checked_sub(chosen.size).filter(|&growth| growth > 0) {
+        // What grows and is not chosen stands for its own growth when it is.
+        allocated::add(chosen.context.section, chosen.stack, growth, 0);
+    }
     if trials::keeps(&chosen, new_size) {
         chosen.size = new_size;
         if !table::insert(address, &chosen) {

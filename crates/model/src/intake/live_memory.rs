@@ -103,6 +103,8 @@ impl LiveDraft {
         match name {
             live::MEMORY_LIVE_SAMPLED => Some(LivePoint::Bytes(row(self))),
             live::MEMORY_LIVE_BLOCKS => Some(LivePoint::Blocks(row(self))),
+            live::MEMORY_ALLOCATED_SAMPLED => Some(LivePoint::AllocatedBytes(row(self))),
+            live::MEMORY_ALLOCATED_BLOCKS => Some(LivePoint::AllocatedBlocks(row(self))),
             live::MEMORY_SAMPLING_PERIOD => Some(LivePoint::PeriodBytes(amount)),
             live::MEMORY_SAMPLING_DROPPED => {
                 let what = match self.dropped.as_str() {

@@ -104,7 +104,8 @@ fn behind(input: &mut Input<'_>, begin: usize, max: usize, parts: &mut Parts) ->
         let data = input.data();
         let here = data.get(at..).unwrap_or_default();
         let look = here.get(..LOOK).unwrap_or(here);
-        if begins_trace(look) || begins_message(look) {
+        // What begins at 0 is what is read here, whatever else it looks like.
+        if at > 0 && (begins_trace(look) || begins_message(look)) {
             return at;
         }
         let is_exhausted = effort > EFFORT.saturating_add((at - begin).saturating_mul(EFFORT_PER_BYTE));

@@ -51,6 +51,20 @@ pub(crate) fn run(what: &str) {
             drop(kept);
             return;
         }
+        "resident" => {
+            let step = step!(0);
+            let kept = {
+                let _load = section!("load");
+                // Touched, given back, and half of it kept, each for as long as many samples take.
+                let (given, kept) = (keep(64 * MIB), keep(64 * MIB));
+                std::thread::sleep(Duration::from_millis(300));
+                drop(given);
+                std::thread::sleep(Duration::from_millis(300));
+                kept
+            };
+            drop(section!("short"));
+            drop((step, kept));
+        }
         "in_threads" => {
             for number in 0..50_u64 {
                 let _step = step!(number);

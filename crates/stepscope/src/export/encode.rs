@@ -266,6 +266,7 @@ fn write_figures(visitor: &mut impl Visitor, record: &SectionRecord) {
     figure(ready!(attr::CPU_NS), record.cpu_ns);
     figure(ready!(attr::MEM_LIVE_BYTES), record.live_bytes);
     figure(ready!(attr::MEM_RSS_BYTES), record.rss_bytes);
+    figure(ready!(attr::MEM_RSS_PEAK_BYTES), record.rss_peak_bytes);
     if let Some(delta) = record.rss_delta_bytes {
         write_figure(visitor, ready!(attr::MEM_RSS_DELTA_BYTES), Value::Int(delta.cast_signed()));
     }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use stepscope_core::{LIVE_MEMORY_SCOPE_NAME, PathId, attr, metric};
+use stepscope_core::metric::live as m;
+use stepscope_core::{LIVE_MEMORY_SCOPE_NAME, PathId, attr};
 use stepscope_otlp::Visitor;
 
 use super::encode::Context;
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Snapshot, Writer};
 use crate::hot::recorder::Recorder;
-use crate::shared::live_memory::LiveMemory;
+use crate::shared::live_memory::{LiveMemory, Row};
 
 /// Hands over the message about what was live at the time of the snapshot.
 pub(crate) fn encode_live_memory<R>(
@@ -31,8 +32,9 @@ pub(crate) fn encode_live_memory<R>(
 
 /// Where the sections begin that rows name: for those whose lines are not known.
 fn write_sections<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &LiveMemory) {
-    let paths: BTreeSet<u32> = live.rows.iter().filter_map(|row| row.path).collect();
-    writer.metric(metric::live::MEMORY_SECTION);
+    let rows = live.rows.iter().chain(&live.allocated);
+    let paths: BTreeSet<u32> = rows.filter_map(|row| row.path).collect();
+    writer.metric(m::MEMORY_SECTION);
     for path in paths {
         let info = recorder.path_info(PathId(path));
         let Some(source) = info.source else { continue };
@@ -46,9 +48,15 @@ fn write_sections<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, l
 }
 
 fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &LiveMemory) {
-    for name in [metric::live::MEMORY_LIVE_SAMPLED, metric::live::MEMORY_LIVE_BLOCKS] {
+    let tables: [(_, &[Row], fn(&Row) -> u64); 4] = [
+        (m::MEMORY_LIVE_SAMPLED, &live.rows, |row| row.bytes),
+        (m::MEMORY_LIVE_BLOCKS, &live.rows, |row| row.blocks),
+        (m::MEMORY_ALLOCATED_SAMPLED, &live.allocated, |row| row.bytes),
+        (m::MEMORY_ALLOCATED_BLOCKS, &live.allocated, |row| row.blocks),
+    ];
+    for (name, rows, amount) in tables {
         writer.metric(name);
-        for row in &live.rows {
+        for row in rows {
             if let Some(path) = row.path {
                 writer.path(&recorder.path_info(PathId(path)));
             }
@@ -58,14 +66,13 @@ fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &Liv
             if let Some(age) = row.age_steps {
                 writer.number_attribute(attr::MEMORY_AGE, age);
             }
-            let is_bytes = name == metric::live::MEMORY_LIVE_SAMPLED;
-            writer.count(if is_bytes { row.bytes } else { row.blocks });
+            writer.count(amount(row));
         }
         writer.end();
     }
-    writer.single(metric::live::MEMORY_SAMPLING_PERIOD, live.period_bytes);
+    writer.single(m::MEMORY_SAMPLING_PERIOD, live.period_bytes);
     let dropped = live.dropped;
-    writer.metric(metric::live::MEMORY_SAMPLING_DROPPED);
+    writer.metric(m::MEMORY_SAMPLING_DROPPED);
     for (what, count) in
         [("samples", dropped.samples), ("stacks", dropped.stacks), ("truncated", dropped.truncated)]
     {
@@ -73,7 +80,7 @@ fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &Liv
         writer.count(count);
     }
     writer.end();
-    writer.metric(metric::live::MEMORY_STACK);
+    writer.metric(m::MEMORY_STACK);
     for (&stack, frames) in &live.stacks {
         writer.number_attribute(attr::MEMORY_STACK_ID, stack.into());
         writer.attribute(attr::MEMORY_STACK_FRAMES, frames);
@@ -83,7 +90,7 @@ fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &Liv
     if recorder.config.locations {
         write_sections(writer, recorder, live);
     }
-    writer.metric(metric::live::MEMORY_MODULE);
+    writer.metric(m::MEMORY_MODULE);
     for (name, module) in &live.modules {
         writer.attribute(attr::MODULE_NAME, name);
         writer.attribute(attr::MODULE_BUILD_ID, &module.build_id);

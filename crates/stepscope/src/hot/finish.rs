@@ -338,6 +338,7 @@ impl ThreadState {
             rss_delta_bytes: rss_bytes
                 .zip(open.rss_start_bytes())
                 .map(|(end, start)| end.wrapping_sub(start)),
+            rss_peak_bytes: None,
         };
         if is_part {
             if let Some(ended) = state.end_root(Box::new((record, words.clone()))) {

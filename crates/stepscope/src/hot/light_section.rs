@@ -143,6 +143,7 @@ impl ThreadState {
             live_bytes: None,
             rss_bytes: None,
             rss_delta_bytes: None,
+            rss_peak_bytes: None,
         };
         self.shared.write(&record, state, frame.light.words());
     }

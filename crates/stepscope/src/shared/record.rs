@@ -34,6 +34,8 @@ pub(crate) struct SectionRecord {
     pub rss_bytes: Option<u64>,
     /// Two's complement.
     pub rss_delta_bytes: Option<u64>,
+    /// By sample: not in the ring, but added by the background thread.
+    pub rss_peak_bytes: Option<u64>,
 }
 
 /// What only a root of a trace says. A trace that continues a full one has a root for each section that the
@@ -149,6 +151,7 @@ impl Default for SectionRecord {
             live_bytes: None,
             rss_bytes: None,
             rss_delta_bytes: None,
+            rss_peak_bytes: None,
         }
     }
 }
@@ -247,6 +250,7 @@ impl SectionRecord {
             live_bytes: None,
             rss_bytes: None,
             rss_delta_bytes: None,
+            rss_peak_bytes: None,
         };
         if has(IS_LIGHT) {
             let all_ns = record.end_ns.saturating_sub(record.start_ns);
@@ -348,6 +352,7 @@ mod tests {
             live_bytes: Some(23),
             rss_bytes: Some(24),
             rss_delta_bytes: Some(u64::MAX),
+            rss_peak_bytes: None,
         }
     }
 

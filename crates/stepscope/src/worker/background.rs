@@ -36,6 +36,7 @@ use crate::worker::control::{Control, Flushed, Reach, deadline};
 use crate::worker::costs;
 use crate::worker::deep_step_watch::DeepStepWatch;
 use crate::worker::own_thread;
+use crate::worker::resident::Resident;
 
 /// Name of the background thread.
 pub(crate) const THREAD_NAME: &str = "stepscope";
@@ -124,6 +125,7 @@ struct Worker {
     taken: u64,
     words: Vec<u64>,
     entries: Vec<u8>,
+    resident: Resident,
     #[cfg(feature = "mem")]
     live_memory: crate::worker::live_memory::Taker,
 }
@@ -163,6 +165,7 @@ impl Worker {
             taken: 0,
             words: Vec::new(),
             entries: Vec::new(),
+            resident: Resident::default(),
             #[cfg(feature = "mem")]
             live_memory: crate::worker::live_memory::Taker::new(Instant::now()),
         }
@@ -177,6 +180,7 @@ impl Worker {
         loop {
             clock.keep();
             self.deep_steps.start_looking(&self.recorder);
+            self.read_resident();
             let (asked, end) = control.take();
             let signal = sys::pending_signal().filter(|_| has_handlers);
             // Before anything else: what is lost from here on, in whatever is done with it, is lost to them.
@@ -364,7 +368,8 @@ impl Worker {
     /// Takes a record from the ring of the thread with this id.
     fn take_record(&mut self, words: &[u64], thread: u64) {
         self.taken += 1;
-        let Some((record, rest)) = SectionRecord::unpack(words, thread) else { return };
+        let Some((mut record, rest)) = SectionRecord::unpack(words, thread) else { return };
+        self.resident.complete(&mut record);
         attrs::unpack(rest, &mut self.entries);
         if self.callsites.len() <= record.callsite as usize {
             let lacking = self.recorder.sources_from(self.callsites.len());

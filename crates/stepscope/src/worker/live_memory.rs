@@ -10,8 +10,9 @@ use crate::os::memory::live::{self, MAX_FRAMES, Stack};
 use crate::os::sys::{self, Module};
 use crate::shared::live_memory::{LiveMemory, Row};
 
-/// Rows of a publication, the rest not counted.
+/// Rows of a publication, the rest not counted: of what is live, and of what was allocated.
 pub(crate) const MAX_ROWS: usize = 256;
+const MAX_ALLOCATED: usize = 128;
 
 /// Published at least so often: a process that runs out of memory is killed without a word.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -71,14 +72,16 @@ impl Taker {
             bytes,
             blocks,
         });
-        let rows = largest(rows.collect());
+        let rows = largest(rows.collect(), MAX_ROWS);
+        let allocated = allocated();
         // Each time anew: libraries come and go.
         let mut modules = named(sys::modules());
-        let stacks = stacks(&rows, &modules);
+        let stacks = stacks(rows.iter().chain(&allocated), &modules);
         modules.retain(|(name, _)| stacks.values().any(|frames| names(frames, name)));
         Some(LiveMemory {
             period_bytes: live::period_bytes(),
             rows,
+            allocated,
             stacks,
             modules,
             dropped: live::dropped(),
@@ -87,11 +90,26 @@ impl Taker {
     }
 }
 
+/// What was allocated so far.
+fn allocated() -> Vec<Row> {
+    let mut rows = Vec::new();
+    live::allocations(|sums| {
+        rows.push(Row {
+            path: sums.section.checked_sub(1),
+            stack: sums.stack.map(Stack::number),
+            age_steps: None,
+            bytes: sums.bytes,
+            blocks: sums.blocks,
+        });
+    });
+    largest(rows, MAX_ALLOCATED)
+}
+
 /// Frames of the stacks that rows name.
-fn stacks(rows: &[Row], modules: &[(String, Module)]) -> BTreeMap<u32, String> {
+fn stacks<'a>(rows: impl Iterator<Item = &'a Row>, modules: &[(String, Module)]) -> BTreeMap<u32, String> {
     let mut buffer = [0; MAX_FRAMES];
     let mut texts = BTreeMap::new();
-    for number in rows.iter().filter_map(|row| row.stack) {
+    for number in rows.filter_map(|row| row.stack) {
         texts
             .entry(number)
             .or_insert_with(|| text(live::stack(Stack::from_number(number), &mut buffer), modules));
@@ -114,11 +132,11 @@ fn text(frames: &[usize], modules: &[(String, Module)]) -> String {
 }
 
 /// The largest rows, and one for the rest.
-fn largest(mut rows: Vec<Row>) -> Vec<Row> {
+fn largest(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
     let key = |row: &Row| (row.path, row.stack, row.age_steps);
     rows.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| key(one).cmp(&key(other))));
-    if rows.len() > MAX_ROWS {
-        let rest = rows.split_off(MAX_ROWS);
+    if rows.len() > most {
+        let rest = rows.split_off(most);
         let sum = |of: fn(&Row) -> u64| rest.iter().map(of).fold(0, u64::saturating_add);
         let (bytes, blocks) = (sum(|row| row.bytes), sum(|row| row.blocks));
         rows.push(Row { path: None, stack: None, age_steps: None, bytes, blocks });
@@ -169,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_largest_rows_stay_and_the_rest_is_one() {
-        let rows = largest((0..300).map(|number| row(number, u64::from(number))).collect());
+        let rows = largest((0..300).map(|number| row(number, u64::from(number))).collect(), MAX_ROWS);
         assert_eq!(rows.len(), MAX_ROWS + 1);
         assert_eq!(rows[0], row(299, 299));
         let rest = Row { path: None, stack: None, age_steps: None, bytes: (0..44).sum(), blocks: 44 };

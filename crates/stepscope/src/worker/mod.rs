@@ -9,4 +9,5 @@ pub(crate) mod deep_step_watch;
 #[cfg(feature = "mem")]
 pub(crate) mod live_memory;
 pub(crate) mod own_thread;
+pub(crate) mod resident;
 pub(crate) mod thread_looks;

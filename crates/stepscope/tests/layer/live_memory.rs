@@ -109,3 +109,17 @@ fn every_block_may_be_remembered_in_threads_that_come_and_go() {
     let moment = last(&program.succeed().path().join("profiles")).unwrap();
     assert!(moment.bytes.values().sum::<i64>() > 0, "{:?}", moment.bytes);
 }
+
+#[test]
+fn sections_that_are_long_enough_have_resident_memory_by_sample() {
+    let ended = Program::new(&["live_memory", "resident"]).succeed();
+    let recording = ended.recording();
+    let load = recording.only("load");
+    let figures = (load.int(attr::MEM_RSS_DELTA_BYTES), load.int(attr::MEM_RSS_PEAK_BYTES));
+    let (Some(delta), Some(peak)) = figures else { panic!("{figures:?}: a section of 600 ms") };
+    // 128 MiB were there at once, and 64 of them stayed; a sample may be 40 ms away.
+    assert!((60 * MIB..=70 * MIB).contains(&delta), "{delta}");
+    assert!((128 * MIB..=200 * MIB).contains(&peak), "{peak}");
+    let short = recording.only("short");
+    assert_eq!((short.int(attr::MEM_RSS_DELTA_BYTES), short.int(attr::MEM_RSS_PEAK_BYTES)), (None, None));
+}

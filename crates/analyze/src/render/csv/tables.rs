@@ -98,7 +98,9 @@ pub(super) const TABLES: &[Table] = &[
          slow_excess_ns sum(busy_ns) sum(idle_ns) sum(cpu_ns) sum(run_queue_ns) sum(samples) sum(tokens) sum(bytes) \
          sum(flops) alloc_spans=alloc.spans alloc_bytes=alloc.alloc_bytes free_bytes=alloc.free_bytes \
          alloc_count=alloc.alloc_count self_alloc_bytes=alloc.self_alloc_bytes self_free_bytes=alloc.self_free_bytes \
-         self_net_bytes=alloc.self_net_bytes peak_bytes=alloc.peak_bytes errors device_calls",
+         self_net_bytes=alloc.self_net_bytes peak_bytes=alloc.peak_bytes resident_spans=resident.spans \
+         resident_delta_bytes=resident.delta_bytes resident_largest_delta_bytes=resident.largest_delta_bytes \
+         resident_peak_bytes=resident.peak_bytes errors device_calls",
     ),
     (
         "section_modes.csv",

@@ -43,6 +43,7 @@ fn record(trace: u64, spans: Option<u32>, duration_ns: u64) -> SectionRecord {
         live_bytes: None,
         rss_bytes: None,
         rss_delta_bytes: None,
+        rss_peak_bytes: None,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Live memory in the turns of the background thread: when it is due, and at once for whoever asks from outside. What is live is
-//! gathered in `worker::live_memory`.
+//! Memory in the turns of the background thread: samples of what is resident; what is live, when that is due, and at once for
+//! whoever asks from outside. What is live is gathered in `worker::live_memory`.
 
 use std::sync::Arc;
 #[cfg(feature = "mem")]
@@ -7,10 +7,21 @@ use std::time::Instant;
 
 use super::Worker;
 use crate::config::memory_request::MemoryAnswer;
-#[cfg(feature = "mem")]
+use crate::os::clock::now_ns;
 use crate::os::memory;
 
 impl Worker {
+    /// Samples resident memory, where that is wanted.
+    pub(super) fn read_resident(&mut self) {
+        let time_ns = now_ns();
+        if self.recorder.tracked().has_memory()
+            && self.resident.is_due(time_ns)
+            && let Some(bytes) = memory::rss_bytes()
+        {
+            self.resident.add(time_ns, bytes);
+        }
+    }
+
     /// Whether more is live than ever before, and is to be published now: the process may soon be killed for it.
     pub(super) fn live_memory_is_due(&self) -> bool {
         #[cfg(feature = "mem")]
