@@ -326,7 +326,7 @@ fn a_profile_holds_all_bytes() {
 fn lines_that_allocate_most_are_told_freed_or_not() {
     let memory = resolved();
     let told: Vec<_> = memory.allocated.iter().map(|line| (line.words(), line.bytes, line.blocks)).collect();
-    assert_eq!(told, [("src/model.rs:7 (forward)".to_owned(), STEPS * 20 * MIB, STEPS * 20)]);
+    assert_eq!(told, [("src/model.rs:7 (trainer::forward)".to_owned(), STEPS * 20 * MIB, STEPS * 20)]);
     let most = memory.allocates_most("step/forward", |line| line.bytes).unwrap();
     assert_eq!((most.0.place.as_str(), most.1), ("src/model.rs:7", 1.0));
     assert_eq!(memory.allocates_most("step/lookup", |line| line.bytes), None);

@@ -10,12 +10,12 @@ use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun,
-    ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, LiveFrame, LiveMemory, LiveModule, LiveMoment,
-    LiveRow, LiveSection, MemoryCourse, MemoryFall, PeriodCause, PeriodicSteps, PhaseName, PhasePoint,
-    PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection, RetainedSeries,
-    SeriesPoint, SlowStep, SourceLine, Stats, StepChange, StepPeriod, StepPhase, StepSeries, SymbolState,
-    ValuePoint, ValueSeries,
+    AllocatedRow, ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole,
+    ExampleRun, ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, LiveFrame, LiveMemory, LiveModule,
+    LiveMoment, LiveRow, LiveSection, MemoryCourse, MemoryFall, PeriodCause, PeriodicSteps, PhaseName,
+    PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection,
+    RetainedSeries, SectionResident, SeriesPoint, SlowStep, SourceLine, Stats, StepChange, StepPeriod,
+    StepPhase, StepSeries, SymbolState, ValuePoint, ValueSeries,
 };
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -66,6 +66,9 @@ pub(crate) fn sampled() -> LiveMemory {
     (memory.step, memory.first_step, memory.steps, memory.steady_steps) = (Some(99), Some(0), 100, 90);
     (memory.bytes, memory.blocks, memory.other_bytes) = (3_000_007, 5, 7);
     memory.rows = vec![row(Some("step/lookup"), Some(0), 32, 2_000_000), row(None, Some(1), 0, 1_000_000)];
+    let allocated =
+        AllocatedRow { section: Some("step/lookup".into()), stack: Some(0), bytes: 70_000_000, blocks: 900 };
+    memory.allocated_rows = vec![allocated];
     memory.stacks = vec![vec![0], vec![1]];
     memory.frames = vec![frame(0x10, vec![line]), frame(0x20, Vec::new())];
     memory.modules = vec![LiveModule {
@@ -151,6 +154,13 @@ pub(crate) fn full() -> Summary {
     summary.memory.processes = vec![process(0), process(1)];
     summary.memory.by_section = Some(held());
     summary.live_memory = Some(sampled());
+    let part = summary.sections.iter_mut().find(|row| row.is_part()).unwrap();
+    part.resident = Some(SectionResident {
+        spans: 40,
+        delta_bytes: 30_000_000,
+        largest_delta_bytes: 50_000_000,
+        peak_bytes: Some(900_000_000),
+    });
     measured::quiet(&mut summary);
     summary.metrics.hosts[0]
         .gauges

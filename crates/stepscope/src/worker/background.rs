@@ -132,7 +132,8 @@ struct Worker {
 
 /// Starts the background thread.
 pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>) -> std::io::Result<()> {
-    let worker = Worker::new(recorder, sinks);
+    let mut worker = Worker::new(recorder, sinks);
+    worker.read_resident();
     let live = move || {
         let mut worker = worker;
         // Nothing here is meant to panic. Should something, the program goes on, and so does the account.

@@ -13,10 +13,10 @@ const INTERVAL_NS: u64 = 10_000_000;
 const NEAR_NS: u64 = 100_000_000;
 const NEAR_PART: u64 = 20;
 
-/// Samples of a tier, and how many of them become one of the next: the last tier reaches back by a day or more.
+/// Samples of a tier, and how many of them become one of the next: the last tier reaches back by a week.
 const POINTS: usize = 1_024;
 const MERGED: usize = 8;
-const TIERS: usize = 5;
+const TIERS: usize = 6;
 
 /// Resident memory at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +56,16 @@ impl Tier {
         self.points.front().is_some_and(|oldest| oldest.time_ns <= time_ns)
     }
 
-    /// The point nearest to a time.
-    fn nearest(&self, time_ns: u64) -> Option<Point> {
-        let after = self.points.partition_point(|point| point.time_ns < time_ns);
-        let before = after.checked_sub(1).and_then(|at| self.points.get(at));
-        let near = [before, self.points.get(after)].into_iter().flatten();
-        near.min_by_key(|point| point.time_ns.abs_diff(time_ns)).copied()
+    /// The last point that is not after a time, else the first.
+    fn last_before(&self, time_ns: u64) -> Option<Point> {
+        let after = self.points.partition_point(|point| point.time_ns <= time_ns);
+        self.points.get(after.saturating_sub(1)).copied()
+    }
+
+    /// The first point that is not before a time, else the last.
+    fn first_after(&self, time_ns: u64) -> Option<Point> {
+        let at = self.points.partition_point(|point| point.time_ns < time_ns);
+        self.points.get(at).or_else(|| self.points.back()).copied()
     }
 
     /// Most of what is known to have been between two times.
@@ -94,10 +98,13 @@ impl Resident {
         }
     }
 
-    /// What was resident about then, for a section of that length.
-    fn at(&self, time_ns: u64, length_ns: u64) -> Option<u64> {
-        let tier = self.tiers.iter().find(|tier| tier.reaches(time_ns)).or(self.tiers.first())?;
-        let point = tier.nearest(time_ns)?;
+    /// What was resident about then, for a section of that length, as one of the points around it says. What a section allocates, it
+    /// often does at once, and frees at its end: points outside of it have it all.
+    fn at(&self, time_ns: u64, length_ns: u64, of: fn(&Tier, u64) -> Option<Point>) -> Option<u64> {
+        let oldest = |tier: &&Tier| tier.points.front().map_or(u64::MAX, |oldest| oldest.time_ns);
+        let farthest = || self.tiers.iter().min_by_key(oldest);
+        let tier = self.tiers.iter().find(|tier| tier.reaches(time_ns)).or_else(farthest)?;
+        let point = of(tier, time_ns)?;
         let near_ns = NEAR_NS.max(length_ns / NEAR_PART);
         (point.time_ns.abs_diff(time_ns) <= near_ns).then_some(point.bytes)
     }
@@ -110,8 +117,8 @@ impl Resident {
         }
         let exact_start =
             record.rss_bytes.zip(record.rss_delta_bytes).map(|(end, delta)| end.wrapping_sub(delta));
-        let start = exact_start.or_else(|| self.at(record.start_ns, length_ns));
-        let end = record.rss_bytes.or_else(|| self.at(record.end_ns, length_ns));
+        let start = exact_start.or_else(|| self.at(record.start_ns, length_ns, Tier::last_before));
+        let end = record.rss_bytes.or_else(|| self.at(record.end_ns, length_ns, Tier::first_after));
         let Some((start, end)) = start.zip(end) else { return };
         record.rss_delta_bytes = Some(end.wrapping_sub(start));
         let inside = self.tiers.iter().filter_map(|tier| tier.most(record.start_ns, record.end_ns)).max();
@@ -157,7 +164,7 @@ mod tests {
         };
         let resident = sampled(3_000, bytes);
         assert_eq!(figures(&resident, 900, 2_300), Some((500, 1_980)));
-        assert_eq!(figures(&resident, 1_101, 1_159), Some((60, 1_160)), "the nearest ones");
+        assert_eq!(figures(&resident, 1_101, 1_159), Some((60, 1_160)), "those around it");
         assert_eq!(figures(&resident, 1_100, 1_149), None, "too short");
         assert_eq!(figures(&resident, 3_000, 3_600), None, "nothing was read at its end");
     }
@@ -185,7 +192,7 @@ mod tests {
         let resident = sampled(25 * HOUR_MS, |ms| if ms == HOUR_MS / 2 { 7_000 } else { ms / HOUR_MS });
         let (delta, most) = figures(&resident, 0, 25 * HOUR_MS).unwrap();
         assert_eq!((delta, most), (25, 7_000));
-        assert_eq!(figures(&resident, HOUR_MS, 25 * HOUR_MS).unwrap(), (24, 25));
+        assert_eq!(figures(&resident, HOUR_MS * 3 / 2, 25 * HOUR_MS).unwrap(), (24, 25));
         assert!(resident.tiers.iter().all(|tier| tier.points.len() <= POINTS));
     }
 }

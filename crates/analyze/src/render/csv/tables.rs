@@ -152,6 +152,11 @@ pub(super) const TABLES: &[Table] = &[
         "section section_place place file line function caller bytes blocks old_bytes births bytes_per_step",
     ),
     (
+        "allocated_lines.csv",
+        "memory.sampled.allocated.*",
+        "section section_place place function bytes blocks",
+    ),
+    (
         "live_ages.csv",
         "memory.sampled.lines.*.ages.*",
         "section=^section place=^place age_steps bytes blocks",

@@ -1,5 +1,6 @@
 //! Fixtures of `memory_churn`.
 
+use stepscope_analyze::summary::{AllocatedLine, LiveMemory};
 use stepscope_core::ThreadState;
 
 use super::{fine, found, unknown};
@@ -16,6 +17,32 @@ fn many_allocations_are_found_at_the_measured_cost() {
     assert_eq!(finding.title, "Memory churn: 20,000 allocations a step take at least 12 % of its time.");
     assert_eq!(finding.severity, 12.0);
     assert_eq!(finding.predicted_gain.unwrap().method.as_str(), "about");
+}
+
+#[test]
+fn the_line_that_allocates_most_in_the_section_is_named() {
+    let mut summary = healthy().allocates(20_000.0, 0.0).leaves("step/forward", 0).build();
+    let line = |section: &str, place: &str, blocks| AllocatedLine {
+        section: Some(section.into()),
+        place: place.into(),
+        function: Some("trainer::model::Layer::apply".into()),
+        bytes: 9 << 20,
+        blocks,
+        ..AllocatedLine::default()
+    };
+    let forward = "step/forward";
+    let allocated = vec![
+        line(forward, "src/a.rs:1", 250),
+        line("step", "src/c.rs:1", 9_000),
+        line(forward, "src/b.rs:7", 750),
+    ];
+    let mut memory = LiveMemory::default();
+    (memory.period_bytes, memory.allocated) = (1 << 20, allocated);
+    summary.live_memory = Some(memory);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    let said = " About 75 % of what `step/forward` allocates itself comes from src/b.rs:7 (Layer::apply).";
+    assert!(finding.title.ends_with(said), "{}", finding.title);
+    assert_eq!(finding.section.as_deref(), Some(forward));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::os::clock::now_ns;
 use crate::os::memory;
 
 impl Worker {
-    /// Samples resident memory, where that is wanted.
+    /// Samples resident memory, where that is wanted: once before the thread begins, as sections may.
     pub(super) fn read_resident(&mut self) {
         let time_ns = now_ns();
         if self.recorder.tracked().has_memory()
