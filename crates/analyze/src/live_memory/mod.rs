@@ -8,6 +8,7 @@ pub(crate) mod culprits;
 pub(crate) mod finish;
 mod lines;
 pub mod pprof;
+mod resolve;
 pub(crate) mod summary;
 mod symbols;
 #[cfg(test)]
@@ -23,8 +24,8 @@ use stepscope_model::{LiveDropped, LivePoint};
 use crate::accumulate::{Merge, accumulate, keep_smallest};
 pub use culprits::Culprit;
 pub(crate) use culprits::culprits;
-pub use lines::Resolved;
 pub(crate) use lines::UNKNOWN;
+pub use resolve::Resolved;
 pub(crate) use symbols::short_function;
 
 /// Moments that are kept of a process, evenly over the time; the last one always.

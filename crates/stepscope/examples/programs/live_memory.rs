@@ -63,6 +63,8 @@ pub(crate) fn run(what: &str) {
                 kept
             };
             drop(section!("short"));
+            // What stays is there at the next sample, too.
+            std::thread::sleep(Duration::from_millis(300));
             drop((step, kept));
         }
         "in_threads" => {
