@@ -91,7 +91,6 @@ pub(crate) fn add(section: u32, stack: Option<Stack>, bytes: u64, milliblocks: u
 
 fn place(key: u64) -> Option<&'static Sums> {
     let table = table()?;
-    #[expect(clippy::cast_possible_truncation, reason = "only some of its bits are used")]
     let first = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
     for probe in 0..LOOKED_AT {
         let place = table.get(first.wrapping_add(probe) % PLACES)?;

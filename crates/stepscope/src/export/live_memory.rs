@@ -48,7 +48,8 @@ fn write_sections<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, l
 }
 
 fn write<V: Visitor>(writer: &mut Writer<'_, V>, recorder: &Recorder, live: &LiveMemory) {
-    let tables: [(_, &[Row], fn(&Row) -> u64); 4] = [
+    type Table<'a> = (&'static str, &'a [Row], fn(&Row) -> u64);
+    let tables: [Table<'_>; 4] = [
         (m::MEMORY_LIVE_SAMPLED, &live.rows, |row| row.bytes),
         (m::MEMORY_LIVE_BLOCKS, &live.rows, |row| row.blocks),
         (m::MEMORY_ALLOCATED_SAMPLED, &live.allocated, |row| row.bytes),
