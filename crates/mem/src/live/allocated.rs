@@ -3,10 +3,9 @@
 #![expect(unsafe_code, reason = "the table is mapped once and never unmapped")]
 
 use crate::live::Stack;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::ptr;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicPtr, AtomicU64};
+use crate::live::mapped::Mapped;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Places of sections and stacks; as many as stacks are kept.
 const PLACES: usize = 16_384;
@@ -54,30 +53,17 @@ struct Place {
     sums: Sums,
 }
 
-static TABLE: AtomicPtr<[Place; PLACES]> = AtomicPtr::new(ptr::null_mut());
+// SAFETY: atomic integers, which may all be 0.
+static TABLE: Mapped<[Place; PLACES]> = unsafe { Mapped::new() };
 static REST: Sums = Sums { bytes: AtomicU64::new(0), milliblocks: AtomicU64::new(0) };
 
 /// Maps the table, if it is not there yet.
 pub(crate) fn prepare() -> bool {
-    if table().is_some() {
-        return true;
-    }
-    let layout = Layout::new::<[Place; PLACES]>();
-    // SAFETY: the layout's size is not 0. From the system: pages that nobody writes cost nothing.
-    let memory = unsafe { System.alloc_zeroed(layout) }.cast::<[Place; PLACES]>();
-    if memory.is_null() {
-        return false;
-    }
-    if TABLE.compare_exchange(ptr::null_mut(), memory, AcqRel, Acquire).is_err() {
-        // SAFETY: allocated above with this layout, and nobody else has seen it.
-        unsafe { System.dealloc(memory.cast(), layout) };
-    }
-    true
+    TABLE.prepare()
 }
 
 fn table() -> Option<&'static [Place; PLACES]> {
-    // SAFETY: null, or a zeroed table that stays.
-    unsafe { TABLE.load(Acquire).as_ref() }
+    TABLE.get()
 }
 
 fn key(section: u32, stack: Option<Stack>) -> u64 {

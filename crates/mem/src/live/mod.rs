@@ -5,6 +5,7 @@
 mod allocated;
 mod bucket;
 mod frames;
+mod mapped;
 mod stacks;
 mod table;
 mod trials;

@@ -2,11 +2,10 @@
 //! nothing is forgotten, and nothing allocated after the start.
 #![expect(unsafe_code, reason = "the tables are mapped once and never unmapped")]
 
+use crate::live::mapped::Mapped;
 use crate::live::{MAX_FRAMES, Stack};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
 /// So many different stacks are kept.
 const MAX_STACKS: usize = 16_384;
@@ -39,28 +38,15 @@ struct Frames {
     length: AtomicUsize,
 }
 
-static TABLES: AtomicPtr<Tables> = AtomicPtr::new(ptr::null_mut());
+// SAFETY: atomic integers, which may all be 0.
+static TABLES: Mapped<Tables> = unsafe { Mapped::new() };
 
 pub(crate) fn prepare() -> bool {
-    if tables().is_some() {
-        return true;
-    }
-    let layout = Layout::new::<Tables>();
-    // SAFETY: the layout's size is not 0. From the system: pages that nobody writes cost nothing.
-    let memory = unsafe { System.alloc_zeroed(layout) }.cast::<Tables>();
-    if memory.is_null() {
-        return false;
-    }
-    if TABLES.compare_exchange(ptr::null_mut(), memory, AcqRel, Acquire).is_err() {
-        // SAFETY: allocated above with this layout, and nobody else has seen it.
-        unsafe { System.dealloc(memory.cast(), layout) };
-    }
-    true
+    TABLES.prepare()
 }
 
 fn tables() -> Option<&'static Tables> {
-    // SAFETY: null, or zeroed tables that stay.
-    unsafe { TABLES.load(Acquire).as_ref() }
+    TABLES.get()
 }
 
 /// The number of a stack; `None` if it is new and there is no room.
