@@ -36,9 +36,12 @@ use crate::error::CliError;
 static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
 
 fn main() -> ExitCode {
-    heap::keep_less();
     // Wrong usage ends in here, with the parser's message and `exit::USAGE`.
     let cli = Cli::parse();
+    // The demo's training would fault in each of its matrices anew.
+    if !matches!(cli.command, Command::Demo(_)) {
+        heap::keep_less();
+    }
     // The panic hook has told what happened; the code tells scripts.
     let code = catch_unwind(AssertUnwindSafe(|| run(&cli))).unwrap_or(exit::INTERNAL);
     ExitCode::from(code)

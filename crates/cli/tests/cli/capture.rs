@@ -180,17 +180,21 @@ impl Drop for Demo {
 fn a_running_program_writes_what_is_live() {
     let (folder, elsewhere) = (folder("capture-memory"), folder("capture-memory-elsewhere"));
     let demo = Demo::start(folder.path(), ("STEPSCOPE_MEMORY_SAMPLE_BYTES", "4096"));
-    let ended = demo.ask(elsewhere.path());
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let file = ended.stdout.lines().find_map(|line| line.split_once("written to ")).expect("a file").1;
-    assert!(fs::metadata(file).is_ok_and(|file| file.len() > 0), "{}", ended.stdout);
-    let next = ended
-        .stdout
-        .lines()
-        .find_map(|line| line.strip_prefix("next: stepscope analyze "))
-        .expect("a command");
-    let report = json(elsewhere.path(), &["analyze", next]);
-    assert!(report["memory"]["sampled"]["bytes"].as_u64().expect("bytes") > 0);
+    // One that has just started has taken no sample yet.
+    let sampled = loop {
+        let ended = demo.ask(elsewhere.path());
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let said = |before| ended.stdout.lines().find_map(|line| Some(line.split_once(before)?.1));
+        let file = said("written to ").expect("a file");
+        assert!(fs::metadata(file).is_ok_and(|file| file.len() > 0), "{}", ended.stdout);
+        let next = said("next: stepscope analyze ").expect("a command");
+        let report = json(elsewhere.path(), &["analyze", next]);
+        let sampled = report["memory"]["sampled"].clone();
+        if sampled["steps"].as_u64().expect("steps") > 0 {
+            break sampled;
+        }
+    };
+    assert!(sampled["bytes"].as_u64().expect("bytes") > 0);
 
     let untracked = Demo::start(folder.path(), ("STEPSCOPE_TRACK", "-memory"));
     let ended = untracked.ask(elsewhere.path());
