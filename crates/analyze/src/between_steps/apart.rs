@@ -4,8 +4,38 @@ use crate::report::finding::Note;
 use crate::report::units::duration;
 use crate::summary::{InstanceRow, Summary};
 
+/// How long lies between two groups of processes whose steps have the same numbers.
+enum Apart {
+    /// Ranks begin so many nanoseconds after the others.
+    Clocks(u64),
+    /// Processes begin so many nanoseconds after the last of the others ended.
+    Runs(u64),
+}
+
 /// What is to know before rates and times between steps are read; of `rule`.
 pub(crate) fn note(summary: &Summary, rule: &'static str) -> Option<Note> {
+    let text = match apart(summary)? {
+        Apart::Clocks(ns) => format!(
+            "Ranks do steps of the same numbers at other times, {} apart: the clocks of their hosts may differ by so \
+             much. Then what is told per second, and the length of the run, is wrong.",
+            duration(ns)
+        ),
+        Apart::Runs(ns) => format!(
+            "Processes with steps of the same numbers follow each other, {} apart: these may be several runs of a \
+             program, which are judged here as one. Analyse their files by themselves.",
+            duration(ns)
+        ),
+    };
+    Some(Note { rule, section: None, text })
+}
+
+/// The same in a sentence of the verdict, where these may be several runs.
+pub(crate) fn doubt(summary: &Summary) -> Option<String> {
+    let Apart::Runs(ns) = apart(summary)? else { return None };
+    Some(format!("These may be several runs, {} apart: analyse each by itself.", duration(ns)))
+}
+
+fn apart(summary: &Summary) -> Option<Apart> {
     let mode = summary.primary()?;
     let (first, last) = mode.step_range?;
     let numbers = last.saturating_sub(first).saturating_add(1);
@@ -29,18 +59,8 @@ pub(crate) fn note(summary: &Summary, rule: &'static str) -> Option<Note> {
     let is_another = |row: &(u64, u64, &InstanceRow)| {
         later.2.resource.rank.is_some() && row.2.resource.rank != later.2.resource.rank
     };
-    let text = if before.iter().all(is_another) {
-        format!(
-            "Ranks do steps of the same numbers at other times, {} apart: the clocks of their hosts may differ by so \
-             much. Then what is told per second, and the length of the run, is wrong.",
-            duration(later.0.saturating_sub(earlier.0))
-        )
-    } else {
-        format!(
-            "Processes with steps of the same numbers follow each other, {} apart: these may be several runs of a \
-             program, which are judged here as one. Analyse their files by themselves.",
-            duration(later.0.saturating_sub(*ends.get(at)?))
-        )
-    };
-    Some(Note { rule, section: None, text })
+    Some(match before.iter().all(is_another) {
+        true => Apart::Clocks(later.0.saturating_sub(earlier.0)),
+        false => Apart::Runs(later.0.saturating_sub(*ends.get(at)?)),
+    })
 }

@@ -5,6 +5,7 @@ use stepscope_model::ReadIssue;
 
 use super::units::{percent, things};
 use super::{FindingRow, FindingType, Input, doubtful_files};
+use crate::between_steps::apart;
 use crate::loaders::{InputShare, InputVerdict, Thresholds, goes_into, unjudged};
 use crate::run::recorder::Recorder;
 use crate::sections::dominant;
@@ -33,7 +34,9 @@ pub(super) fn sentence(
         return "Nothing to report: the input holds no run.".into();
     }
     let judgement = judgement(summary, thresholds, findings);
-    format!("{judgement}{}{}{}", dominant(summary, findings), certainty(summary), doubt(issues, inputs))
+    let several = apart::doubt(summary).map_or_else(String::new, |doubt| format!(" {doubt}"));
+    let dominant = dominant(summary, findings);
+    format!("{judgement}{dominant}{several}{}{}", certainty(summary), doubt(issues, inputs))
 }
 
 /// The section that is most of a step, where no finding is about half of it or about that section.

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
+use stepscope_analyze::report::{Reading, build};
+use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::StepGap;
 use stepscope_core::{Mode, Phase};
 
@@ -134,4 +136,31 @@ fn steps_that_were_not_read_may_be_between_the_others() {
         unknown(RULE, &summary).starts_with("50 % of the time passes between steps, and sections were lost")
     );
     assert_eq!(unknown(RULE, &run(0).build()), "when steps ran is not known");
+}
+
+#[test]
+fn several_runs_in_one_input_are_told_first() {
+    let of = |ranks: [Option<i64>; 2], later_ms: u64| {
+        let mut summary = Run::of(100, 10 * MS).build();
+        summary.modes[0].all = same(200, 10 * MS);
+        summary.modes[0].step_range = Some((0, 99));
+        let mut later = summary.instances[0].clone();
+        let (first_ns, last_ns) = (1_000_000 * MS, 1_001_000 * MS);
+        for (row, after_ms) in [(&mut summary.instances[0], 0), (&mut later, later_ms)] {
+            row.first_ns = Some(first_ns + after_ms * MS);
+            row.last_ns = Some(last_ns + after_ms * MS);
+        }
+        summary.instances[0].resource.rank = ranks[0];
+        later.resource.rank = ranks[1];
+        summary.instances.push(later);
+        let report = build(&summary, Reading::default(), &Config::default());
+        let told = report.notes.iter().any(|note| note.text.contains("several runs"));
+        (report.summary.verdict.contains("These may be several runs, 1 h 00 min apart"), told)
+    };
+    // The first takes a second.
+    assert_eq!(of([None, None], 3_601_000), (true, true));
+    assert_eq!(of([Some(0), Some(0)], 3_601_000), (true, true));
+    // Clocks that differ, and ranks side by side.
+    assert_eq!(of([Some(0), Some(1)], 3_601_000), (false, false));
+    assert_eq!(of([None, None], 500), (false, false));
 }
