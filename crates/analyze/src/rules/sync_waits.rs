@@ -48,10 +48,22 @@ fn undeclared(steps: &Steps<'_>, min_share: f64) -> Judged {
 
 fn advice(wait: &PhaseWait<'_>) -> String {
     let each = duration(wait.per_step_ns());
+    if wait.section.is_some_and(|row| is_for_a_device(&row.path)) {
+        return format!(
+            "The device may work all of the {each} a step: then the gain is nothing, and only less work for it helps \
+             (lower precision, fused kernels). Else synchronise only where a result is read, and more seldom."
+        );
+    }
     match wait.often() {
         Some(often) => format!("{often}, {each} in all: wait once a step at most, or every so many steps."),
         None => format!(
             "Synchronise only where a result is really read, and read it less often: {each} a step is waited for."
         ),
     }
+}
+
+/// Whether the last name of a path is a call of CUDA or HIP that waits for what a device was given.
+fn is_for_a_device(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ["cuda", "hip"].iter().any(|of| name.starts_with(of)) && name.ends_with("Synchronize")
 }

@@ -21,6 +21,14 @@ fn waiting_for_a_result_is_found() {
 }
 
 #[test]
+fn a_wait_for_a_device_may_be_its_work() {
+    let summary = Run::of(100, 10 * MS).phase(Phase::Synchronization, "hipDeviceSynchronize", 9 * MS).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    let expected = "The device may work all of the 9.00 ms a step: then the gain is nothing";
+    assert!(finding.recommendation.starts_with(expected), "{}", finding.recommendation);
+}
+
+#[test]
 fn waits_between_steps_count() {
     let summary = Run::of(100, 9 * MS)
         .phase(Phase::Forward, "forward", 5 * MS)
