@@ -124,7 +124,7 @@ pub(super) fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
     // Beyond calls of which nothing is known a line would be that of somebody who called them.
     let is_told = |frame: &&LiveFrame| !module(frame).is_some_and(is_unknown);
     let frames = || all.iter().skip(inside).copied().take_while(is_told);
-    let lines = || frames().flat_map(|frame| frame.lines.iter().map(move |line| (frame, line)));
+    let lines = || frames().flat_map(|frame| beyond(frame).iter().map(move |line| (frame, line)));
     let first = |wanted: Origin| lines().find(|(frame, line)| origin(line, module(frame)) == wanted);
     match first(Origin::Own).or_else(|| first(Origin::Library)) {
         Some((frame, line)) => (written(memory, frame, line), line.clone()),
@@ -138,15 +138,28 @@ pub(super) fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
 
 /// How many frames of a stack are inside of the allocator: what that calls is not the program's, whatever it is called.
 pub(super) fn inside(memory: &LiveMemory, stack: &[usize]) -> usize {
-    let allocates =
-        |at: &usize| memory.frames.get(*at).is_some_and(|frame| frame.lines.iter().any(is_allocator));
-    stack.iter().rposition(allocates).map_or(0, |at| at + 1)
+    let is_inside = |frame: &LiveFrame| !frame.lines.is_empty() && beyond(frame).is_empty();
+    let frame = |at: &usize| memory.frames.get(*at);
+    let allocates = |at: &usize| frame(at).is_some_and(|frame| frame.lines.iter().any(is_allocator));
+    let last = stack.iter().rposition(allocates);
+    last.map_or(0, |at| at + usize::from(stack.get(at).and_then(frame).is_some_and(is_inside)))
 }
 
-/// The innermost line of a frame that is not the standard library's.
+/// How many of a frame's lines are the allocator's, which was inlined into what comes then.
+fn inlined(frame: &LiveFrame) -> usize {
+    frame.lines.iter().rposition(is_allocator).map_or(0, |at| at + 1)
+}
+
+/// The lines of a frame beyond the allocator's.
+fn beyond(frame: &LiveFrame) -> &[SourceLine] {
+    frame.lines.get(inlined(frame)..).unwrap_or_default()
+}
+
+/// The innermost line of a frame that is neither the allocator's nor the standard library's.
 pub(super) fn own(memory: &LiveMemory, frame: &LiveFrame) -> Option<usize> {
     let module = frame.module.and_then(|at| memory.modules.get(at));
-    frame.lines.iter().position(|line| origin(line, module) != Origin::Runtime)
+    let own = beyond(frame).iter().position(|line| origin(line, module) != Origin::Runtime);
+    own.map(|at| inlined(frame) + at)
 }
 
 /// A call in words: its function and its place.
