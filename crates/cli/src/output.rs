@@ -58,7 +58,7 @@ pub(crate) fn report(
     if let Some(run) = args.run.as_deref().filter(|_| !summary.found) {
         return Err(no_such_run(run, &summary));
     }
-    symbols::resolve(&mut summary, &args.symbols);
+    let resolved = symbols::resolve(&mut summary, &args.symbols);
     let compared = compare(&mut summary, &args.memory_between);
     let found = summary.found;
     let why = outcome.issues.iter().find(|issue| issue.kind == IssueKind::Empty);
@@ -73,7 +73,7 @@ pub(crate) fn report(
     }
     let written = args.pprof.as_ref().map_or(Ok(()), |path| pprof(&report, path));
     pushed(&report, args, global)?;
-    written.and(compared)?;
+    written.and(compared).and(resolved)?;
     if args.fail_on.is_some() && report.summary.mode.is_none() && report.findings.is_empty() {
         note(
             global,

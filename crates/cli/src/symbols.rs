@@ -9,43 +9,72 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::live_memory::Resolved;
 use stepscope_analyze::summary::{LiveModule, SymbolState};
 
+use crate::error::CliError;
 use dwarf::{Debug, Opened};
 
 /// Where distributions put debug files.
 const SYSTEM: &str = "/usr/lib/debug";
+/// Files of the run that a message names.
+const NAMED: usize = 3;
+/// Files of a folder that are looked into.
+const FILES: usize = 256;
 /// What Linux adds to the name of a program whose file was replaced.
 const DELETED: &str = " (deleted)";
 
 /// Looks up the lines of all that a summary names; `places` are files and folders to look into first.
-pub(crate) fn resolve(summary: &mut Summary, places: &[PathBuf]) {
-    if let Some(memory) = &mut summary.live_memory {
-        memory.resolve(|module, offsets| of_module(module, offsets, places));
+///
+/// # Errors
+/// Where a place is none, or nothing in these places is of the program. Lines that are found elsewhere are there nevertheless.
+pub(crate) fn resolve(summary: &mut Summary, places: &[PathBuf]) -> Result<(), CliError> {
+    let Some(memory) = &mut summary.live_memory else { return Ok(()) };
+    let mut is_used = places.is_empty();
+    memory.resolve(|module, offsets| {
+        let (resolved, from) = of_module(module, offsets, places);
+        is_used |= from.is_some_and(|from| places.iter().any(|place| from.starts_with(place)));
+        resolved
+    });
+    if let Some(place) = places.iter().find(|place| !place.exists()) {
+        return Err(CliError::Input(format!(
+            "there is nothing at {}, which --symbols names",
+            place.display()
+        )));
     }
+    if !is_used {
+        let ids = memory.modules.iter().filter_map(|module| Some((module, module.build_id.as_ref()?)));
+        let ids: Vec<String> =
+            ids.take(NAMED).map(|(module, id)| format!("{} ({id})", module.name)).collect();
+        return Err(CliError::Input(format!(
+            "nothing that --symbols names has a build id of the run's files: {}",
+            ids.join(", ")
+        )));
+    }
+    Ok(())
 }
 
-fn of_module(module: &LiveModule, offsets: &[u64], places: &[PathBuf]) -> Resolved {
-    let (state, debug) = find(module, places);
-    let Some(debug) = debug else { return Resolved { state, lines: Vec::new() } };
+/// What is known of a module's addresses, and from which file.
+fn of_module(module: &LiveModule, offsets: &[u64], places: &[PathBuf]) -> (Resolved, Option<PathBuf>) {
+    let (state, found) = find(module, places);
+    let Some((debug, from)) = found else { return (Resolved { state, lines: Vec::new() }, None) };
     let lines = debug.lines(offsets);
-    Resolved { state, lines }
+    (Resolved { state, lines }, Some(from))
 }
 
 /// The best file of the module's build id, and what it holds.
-fn find(module: &LiveModule, places: &[PathBuf]) -> (SymbolState, Option<Debug>) {
+fn find(module: &LiveModule, places: &[PathBuf]) -> (SymbolState, Option<(Debug, PathBuf)>) {
     let Some(build_id) = module.build_id.as_deref() else { return (SymbolState::NoBuildId, None) };
     let path = Path::new(module.path.strip_suffix(DELETED).unwrap_or(&module.path));
     let mut at_its_place = SymbolState::Missing;
-    let mut found: Option<Debug> = None;
+    let mut found: Option<(Debug, PathBuf)> = None;
     for candidate in candidates(path, build_id, places) {
         let state = match Debug::open(&candidate, build_id) {
             Opened::Absent => SymbolState::Missing,
             Opened::Unreadable => SymbolState::Unreadable,
             Opened::Other => SymbolState::Differs,
             Opened::Same(debug) => {
-                let is_better = found.as_ref().is_none_or(|best| debug.rank() > best.rank());
+                let is_better = found.as_ref().is_none_or(|(best, _)| debug.rank() > best.rank());
                 let is_best = debug.has_lines();
                 if is_better {
-                    found = Some(debug);
+                    found = Some((debug, candidate));
                 }
                 if is_best {
                     break;
@@ -58,8 +87,8 @@ fn find(module: &LiveModule, places: &[PathBuf]) -> (SymbolState, Option<Debug>)
         }
     }
     let state = match &found {
-        Some(debug) if debug.has_lines() => SymbolState::Lines,
-        Some(debug) if debug.has_functions() => SymbolState::NoLines,
+        Some((debug, _)) if debug.has_lines() => SymbolState::Lines,
+        Some((debug, _)) if debug.has_functions() => SymbolState::NoLines,
         Some(_) => SymbolState::Stripped,
         None => at_its_place,
     };
@@ -84,6 +113,15 @@ fn candidates(path: &Path, build_id: &str, places: &[PathBuf]) -> Vec<PathBuf> {
         all.extend(name.map(|name| place.join(name)));
         all.extend(name.map(|name| debug(&place.join(name))));
         all.extend(by_id.as_ref().map(|by_id| place.join(by_id)));
+        // It may be called otherwise there.
+        let mut files: Vec<PathBuf> = std::fs::read_dir(place)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|file| file.is_file())
+            .collect();
+        files.sort();
+        all.extend(files.into_iter().take(FILES));
     }
     if !path.as_os_str().is_empty() {
         all.push(path.to_owned());

@@ -195,6 +195,18 @@ fn alarmed(pointer: *mut u8, size: u64) -> *mut u8 {
     pointer
 }
 
+/// No more instructions than these are in [`alarmed`], in bytes.
+const ALARMED_BYTES: usize = 128;
+
+/// Return addresses without that in [`alarmed`], which says nothing: where a program has no symbols, nobody could tell.
+pub(crate) fn callers(frames: &[usize]) -> &[usize] {
+    let own = alarmed as fn(*mut u8, u64) -> *mut u8 as usize;
+    match frames {
+        [first, callers @ ..] if (own..own + ALARMED_BYTES).contains(first) => callers,
+        all => all,
+    }
+}
+
 /// Counts an allocation of the calling thread; returns whether [`live::allocated`] is to be told.
 #[inline]
 pub(crate) fn count_alloc(size: u64) -> bool {

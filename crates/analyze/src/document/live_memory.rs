@@ -11,13 +11,17 @@ use super::{Block, Cell, Document, Shown, cells, palette};
 use crate::live_memory::{UNKNOWN, short_function};
 use crate::report::Report;
 use crate::report::units::{bytes as bytes_words, count as count_words, things};
-use crate::summary::{LiveAge, LiveBirths, LiveLine, LiveMemory, LiveModule, LiveMoment, SymbolState};
+use crate::summary::{
+    LiveAge, LiveBirths, LiveLine, LiveMemory, LiveModule, LiveMoment, LivePeak, SymbolState,
+};
 
 /// Lines shown briefly, and on a page.
 const BRIEF: usize = 10;
 const ROWS: usize = 60;
 /// An age is told if it holds at least one part in so many of a line.
 const TOLD_PART: u64 = 50;
+/// A moment is told of its own if one part in so many more was live.
+const MORE_PART: u64 = 4;
 /// A stack of fewer frames was broken off early.
 const SHORT: usize = 3;
 /// Modules of which it is told why they have no lines.
@@ -40,6 +44,7 @@ pub(super) fn fill(report: &Report, doc: &mut Document) {
     let most = if doc.is(Shown::BRIEF) { BRIEF } else { ROWS };
     table(memory, most, doc);
     doc.more(Shown::ALL, memory.lines.len(), most, ("line", "lines"));
+    peak(memory, doc);
     notes(memory, most, doc);
     graph(memory, doc);
 }
@@ -55,9 +60,7 @@ pub(crate) fn moments(memory: &LiveMemory) -> Vec<&LiveMoment> {
     let mut moments: Vec<&LiveMoment> =
         memory.moments.iter().rev().filter(|moment| moment.step.is_some()).collect();
     // At the end of a run programs give back what they held: that is no course.
-    if moments.first().is_some_and(|last| last.time_ns > memory.time_ns && last.bytes < memory.bytes / 2) {
-        moments.remove(0);
-    }
+    moments.retain(|moment| !memory.gave_back(moment));
     moments.dedup_by_key(|moment| moment.step);
     moments.reverse();
     moments
@@ -211,6 +214,32 @@ fn births(line: &LiveLine) -> String {
             format!("{}–{}", count_words(youngest.age_steps), things(end, "step", "steps"))
         }
     }
+}
+
+/// When most was live, where that is more than the table has.
+fn peak(memory: &LiveMemory, doc: &mut Document) {
+    let is_more = |peak: &&LivePeak| peak.bytes.saturating_sub(memory.bytes) > memory.bytes / MORE_PART;
+    let Some(peak) = memory.peak.as_ref().filter(is_more) else { return };
+    let step = peak.step.map_or_else(String::new, |step| format!(" at step {}", count_words(step)));
+    let function = peak.function.as_deref().map(short_function);
+    let function = function.map_or(Cell::Empty, |function| cells![" (", code(&function), ")"]);
+    let section = peak.section.as_deref().map_or_else(
+        || Cell::from(", outside of sections."),
+        |section| cells![" in ", super::cell::path(section), "."],
+    );
+    doc.say(
+        Shown::ALL,
+        cells![
+            format!("Most was live{step}: "),
+            bytes(peak.bytes).at("memory/sampled/peak/bytes"),
+            ", of which ",
+            bytes(peak.line_bytes).at("memory/sampled/peak/line_bytes"),
+            " was allocated at ",
+            code(&peak.place),
+            function,
+            section
+        ],
+    );
 }
 
 /// What is not known, and what to do about it.

@@ -19,8 +19,10 @@ const PROCESSES: usize = 8;
 /// Sections shown briefly, and on a page.
 const BRIEF: usize = 5;
 const ROWS: usize = 60;
-/// Sections are told whose calls change resident memory by one part in so many of the most of it.
+/// Sections are told whose calls change resident memory by one part in so many of the most of it, and such in which it was higher
+/// than at the ends of all steps by one part in so many of that.
 const TOLD_PART: u64 = 100;
+const HIGHER_PART: u64 = 10;
 
 pub(super) fn fill(report: &Report, doc: &mut Document) {
     let memory = report.memory.as_ref();
@@ -96,21 +98,31 @@ fn processes(memory: &Memory, doc: &mut Document) {
     doc.more(Shown::BRIEF, all, most, ("process", "processes"));
 }
 
-/// Sections in which resident memory grows, those in which it grows most at once first.
+/// Sections in which resident memory grows, or is higher than at the ends of steps, those with most of that first.
 fn by_section(report: &Report, doc: &mut Document) {
     let parts = report.sections.iter().enumerate().filter(|(_, row)| row.is_part());
     let known = parts.filter_map(|(at, row)| Some((at, row, row.resident?, row.resident?.peak_bytes?)));
+    let processes = report.memory.iter().flat_map(|memory| &memory.processes);
+    let at_ends = processes.filter_map(|process| process.rss_max_bytes).max().unwrap_or(u64::MAX);
+    let above = |peak: u64| peak.saturating_sub(at_ends);
     let is_told = |&(.., resident, peak): &(usize, &SectionRow, SectionResident, u64)| {
         resident.largest_delta_bytes.unsigned_abs() >= (peak / TOLD_PART).max(1)
+            || above(peak) > at_ends / HIGHER_PART
     };
     let mut rows: Vec<_> = known.filter(is_told).collect();
-    rows.sort_by_key(|&(at, _, resident, _)| (Reverse(resident.largest_delta_bytes), at));
+    let most = |resident: SectionResident, peak: u64| {
+        u64::try_from(resident.largest_delta_bytes).unwrap_or(0).max(above(peak))
+    };
+    rows.sort_by_key(|&(at, _, resident, peak)| (Reverse(most(resident, peak)), at));
     if rows.is_empty() {
         return;
     }
     let most = if doc.is(Shown::BRIEF) { BRIEF } else { ROWS };
     doc.heading(Shown::ALL, "Resident memory by section");
-    doc.say(Shown::ALL, "By sample, about every 40 ms: of calls of 50 ms and more, nested ones included.");
+    doc.say(
+        Shown::ALL,
+        "By sample, about every 40 ms: of calls of 50 ms and more, with what is nested and what other threads do meanwhile.",
+    );
     let all = rows.len();
     doc.table(Shown::ALL, "Resident memory by section", rows.into_iter().take(most))
         .at(|(at, ..)| format!("sections/{at}/resident"))

@@ -15,6 +15,9 @@ impl LiveMemory {
     /// # Errors
     /// Where no two moments are nearest to them: which there are, in words.
     pub fn compare(&mut self, from_step: u64, to_step: u64) -> Result<(), String> {
+        if from_step > to_step {
+            return Err(format!("step {from_step} comes after step {to_step}: name the earlier one first"));
+        }
         let (from, to) = (nearest(self, from_step), nearest(self, to_step));
         let Some((from, to)) = from.zip(to) else {
             return Err("the snapshots of live memory are of no known steps".into());
@@ -47,7 +50,8 @@ impl LiveMemory {
 
 /// The moment nearest to a step, of two the earlier one: its place and its step.
 fn nearest(memory: &LiveMemory, step: u64) -> Option<(usize, &LiveMoment, u64)> {
-    let known = memory.moments.iter().enumerate().filter_map(|(at, moment)| Some((at, moment, moment.step?)));
+    let moments = memory.moments.iter().enumerate().filter(|(_, moment)| !memory.gave_back(moment));
+    let known = moments.filter_map(|(at, moment)| Some((at, moment, moment.step?)));
     known.min_by_key(|(.., own)| own.abs_diff(step))
 }
 

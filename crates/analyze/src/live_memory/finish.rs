@@ -7,7 +7,7 @@ use stepscope_core::Mode;
 use stepscope_model::Resource;
 
 use super::summary::Held;
-use super::{LiveSamples, Moment, allocated, lines};
+use super::{LiveSamples, Moment, allocated, lines, peak};
 use crate::context::Context;
 use crate::metrics::stretches::StepTimes;
 use crate::summary::{
@@ -26,7 +26,7 @@ pub(crate) fn of(
 ) -> Option<LiveMemory> {
     let processes = context.run.instances.iter();
     let known = processes.filter(|(_, acc)| !acc.live_memory.moments.is_empty());
-    let most = |samples: &LiveSamples| samples.moments.values().map(bytes_of).max().unwrap_or(0);
+    let most = |samples: &LiveSamples| samples.moments.values().map(|moment| moment.bytes).max().unwrap_or(0);
     let is_meant = |key: &Resource| leaks.is_some_and(|process| process.is(key));
     // Of equals the first.
     let (instance, acc) = known
@@ -41,12 +41,9 @@ pub(crate) fn of(
     memory.processes = known.count() as u64;
     over_moments(samples, &clock, &mut memory);
     memory.lines = lines::of(&memory);
+    memory.peak = peak::of(&memory);
     memory.allocated = allocated::lines(&memory);
     Some(memory)
-}
-
-fn bytes_of(moment: &Moment) -> u64 {
-    moment.rows.values().fold(0, |sum, row| sum.saturating_add(row.bytes))
 }
 
 /// Which steps had begun by a time.
@@ -88,10 +85,25 @@ impl Clock {
     }
 }
 
-/// The last moment with at least half of what there was at most: at the end of a run programs give back what they held.
+/// What was live for half of the time at least, by moments that stand for the time up to the next one.
+fn usual_bytes(samples: &LiveSamples) -> u64 {
+    let times = samples.moments.keys();
+    let lasts = times.clone().zip(times.clone().skip(1)).map(|(from_ns, to_ns)| to_ns - from_ns).chain([0]);
+    let mut all: Vec<(u64, u64)> = samples.moments.values().map(|moment| moment.bytes).zip(lasts).collect();
+    all.sort_unstable();
+    let half_ns = all.iter().map(|(_, ns)| ns).sum::<u64>() / 2;
+    let mut passed_ns = 0;
+    let usual = all.iter().find(|(_, ns)| {
+        passed_ns += ns;
+        passed_ns >= half_ns
+    });
+    usual.map_or(0, |(bytes, _)| *bytes)
+}
+
+/// The last moment with at least half of what was usual: at the end of a run programs give back what they held.
 fn at_last(samples: &LiveSamples, clock: &Clock) -> Option<LiveMemory> {
-    let most = samples.moments.values().map(bytes_of).max()?;
-    let (&time_ns, moment) = samples.moments.iter().rev().find(|(_, moment)| bytes_of(moment) >= most / 2)?;
+    let least = usual_bytes(samples) / 2;
+    let (&time_ns, moment) = samples.moments.iter().rev().find(|(_, moment)| moment.bytes >= least)?;
     let oldest = moment.rows.keys().filter_map(|key| key.age_steps).max().unwrap_or(0);
     // Ages are counted by the process, and steps may be missing here.
     let (first_step, step) = (clock.first_step(), clock.step(time_ns));
@@ -233,7 +245,7 @@ fn over_moments(samples: &LiveSamples, clock: &Clock, memory: &mut LiveMemory) {
         sums
     };
     let moments: Vec<(u64, u64, BTreeMap<u64, u64>)> =
-        samples.moments.iter().map(|(&time_ns, moment)| (time_ns, bytes_of(moment), sums(moment))).collect();
+        samples.moments.iter().map(|(&time_ns, moment)| (time_ns, moment.bytes, sums(moment))).collect();
     let mut peaks: BTreeMap<u64, u64> = BTreeMap::new();
     for (&path, &bytes) in moments.iter().flat_map(|(.., sums)| sums) {
         let peak = peaks.entry(path).or_default();

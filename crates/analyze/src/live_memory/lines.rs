@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::births::Births;
 use super::symbols::{Origin, is_allocator, is_unknown, origin, short_function};
-use crate::summary::{LiveAge, LiveFrame, LiveLine, LiveMemory, SourceLine};
+use crate::summary::{LiveAge, LiveBirths, LiveFrame, LiveLine, LiveMemory, LiveMoment, SourceLine};
 
 impl LiveLine {
     /// File and line; without them the address; without that file and line of where the section begins.
@@ -61,11 +61,13 @@ pub(super) fn of(memory: &LiveMemory) -> Vec<LiveLine> {
             line.ages.sort_by_key(|age| age.age_steps);
             line.stacks.sort_unstable();
             let births = Births::of(&line.ages, memory.period_bytes, memory.steps, memory.steady_steps);
+            // What came last found no room.
+            let is_cut = memory.samples_dropped > 0 && births.kind() == LiveBirths::Early;
             LiveLine {
                 section: section.map(str::to_owned),
                 section_place: section.and_then(|section| memory.sections.get(section).cloned()),
                 place,
-                births: births.kind(),
+                births: if is_cut { LiveBirths::Unknown } else { births.kind() },
                 bytes_per_step: births.bytes_per_step(),
                 ..line
             }
@@ -172,6 +174,11 @@ pub(super) fn call(memory: &LiveMemory, frame: &LiveFrame, line: &SourceLine) ->
 }
 
 impl LiveMemory {
+    /// Whether a moment is one at the end of the run, when the program had given back what it held: of no step.
+    pub(crate) const fn gave_back(&self, moment: &LiveMoment) -> bool {
+        moment.time_ns > self.time_ns && moment.bytes < self.bytes / 2
+    }
+
     /// Whether the program was built without frame pointers, so that no line can be known.
     #[must_use]
     pub fn has_no_frame_pointers(&self) -> bool {

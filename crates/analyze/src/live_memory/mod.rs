@@ -7,6 +7,7 @@ mod births;
 pub(crate) mod culprits;
 pub(crate) mod finish;
 mod lines;
+mod peak;
 pub mod pprof;
 mod resolve;
 pub(crate) mod summary;
@@ -28,7 +29,7 @@ pub(crate) use lines::UNKNOWN;
 pub use resolve::Resolved;
 pub(crate) use symbols::short_function;
 
-/// Moments that are kept of a process, evenly over the time; the last one always.
+/// Moments that are kept of a process, evenly over the time; the last one always, and besides the one with most bytes.
 const MOMENTS: usize = 48;
 /// Rows of a moment, of which a process writes 257.
 const ROWS: usize = 1_024;
@@ -58,9 +59,25 @@ pub(crate) struct LiveSamples {
 pub(crate) struct Moment {
     pub(crate) period_bytes: u64,
     pub(crate) rows: BTreeMap<Key, Amounts>,
+    /// The sum of the rows.
+    pub(crate) bytes: u64,
 }
 
-accumulate!(Moment { max: period_bytes; merge: rows; });
+impl Merge for Moment {
+    fn absorb(&mut self, other: &Self) {
+        self.period_bytes = self.period_bytes.max(other.period_bytes);
+        self.rows.absorb(&other.rows);
+        self.bound();
+    }
+}
+
+impl Moment {
+    /// Keeps few enough rows, and sums them.
+    fn bound(&mut self) {
+        keep_smallest(&mut self.rows, ROWS);
+        self.bytes = self.rows.values().fold(0, |sum, row| sum.saturating_add(row.bytes));
+    }
+}
 
 /// What tells a row from others; no stack and no age of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -164,7 +181,7 @@ impl LiveSamples {
         let key = Key { path, stack: row.stack, age_steps: row.age_steps };
         self.at(time_ns, |moment| {
             moment.rows.entry(key).or_default().absorb(&amounts);
-            keep_smallest(&mut moment.rows, ROWS);
+            moment.bound();
         });
     }
 
@@ -180,30 +197,29 @@ impl LiveSamples {
 
     /// Changes a moment, if it is one that stays.
     fn at(&mut self, time_ns: u64, change: impl FnOnce(&mut Moment)) {
-        if let Some(moment) = self.moments.get_mut(&time_ns) {
-            return change(moment);
-        }
-        let mut moment = Moment::default();
-        change(&mut moment);
-        self.moments.insert(time_ns, moment);
+        change(self.moments.entry(time_ns).or_default());
         self.thin_out(self.shift);
     }
 
-    /// Keeps the last moment of each stretch, of stretches so long that there are few enough. Which ones stay depends on
-    /// all the times that were seen and not on their order.
+    /// Keeps the last moment of each stretch, of stretches so long that there are few enough, and the first of those with most
+    /// bytes. Which ones stay depends on all that was seen and not on its order.
     fn thin_out(&mut self, shift: u32) {
         self.shift = self.shift.max(shift.min(u64::BITS - 1));
         loop {
             let shift = self.shift;
+            let most =
+                self.moments.iter().rev().max_by_key(|(_, moment)| moment.bytes).map(|(&time, _)| time);
             let times: Vec<u64> = self.moments.keys().copied().collect();
-            for pair in times.windows(2) {
-                if let [one, next] = pair
-                    && one >> shift == next >> shift
-                {
-                    self.moments.remove(one);
+            let ends =
+                |pair: &[u64]| pair.first().map(|one| one >> shift) != pair.get(1).map(|one| one >> shift);
+            let passed: Vec<&[u64]> = times.windows(2).filter(|pair| !ends(pair)).collect();
+            let extra = passed.iter().filter(|pair| pair.first().copied() == most).count();
+            for time_ns in passed.into_iter().filter_map(|pair| pair.first()) {
+                if Some(*time_ns) != most {
+                    self.moments.remove(time_ns);
                 }
             }
-            if self.moments.len() <= MOMENTS || self.shift >= u64::BITS - 1 {
+            if self.moments.len() - extra <= MOMENTS || self.shift >= u64::BITS - 1 {
                 return;
             }
             self.shift += 1;
@@ -214,9 +230,6 @@ impl LiveSamples {
 impl Merge for LiveSamples {
     fn absorb(&mut self, other: &Self) {
         self.moments.absorb(&other.moments);
-        self.moments.values_mut().for_each(|moment| {
-            keep_smallest(&mut moment.rows, ROWS);
-        });
         self.thin_out(other.shift);
         self.allocated.absorb(&other.allocated);
         self.paths.absorb(&other.paths);

@@ -1,7 +1,7 @@
 //! Lines of addresses, asked of whoever can read the files of the program, and everything by line anew.
 
 use super::symbols::{Origin, origin};
-use super::{allocated, lines};
+use super::{allocated, lines, peak};
 use crate::summary::{LiveMemory, LiveModule, SourceLine, SymbolState};
 
 /// What is known of a module's addresses.
@@ -32,6 +32,7 @@ impl LiveMemory {
             frames.iter_mut().zip(lines).for_each(|(frame, lines)| frame.lines = lines);
         }
         self.lines = lines::of(self);
+        self.peak = peak::of(self);
         self.allocated = allocated::lines(self);
     }
 }

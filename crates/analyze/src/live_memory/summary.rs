@@ -54,6 +54,8 @@ pub struct LiveMemory {
     pub(crate) sections: BTreeMap<String, String>,
     /// What was live over the time.
     pub moments: Vec<LiveMoment>,
+    /// When most was live.
+    pub peak: Option<LivePeak>,
     /// By section and place of a stack, what was live at each of `moments`.
     #[serde(skip)]
     pub(crate) courses: BTreeMap<(Option<String>, usize), Vec<Held>>,
@@ -258,6 +260,26 @@ pub struct LiveMoment {
     pub sections: Vec<LiveSection>,
     /// Of that, by all others.
     pub other_bytes: u64,
+}
+
+/// The moment at which most was live, and the line that held most of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LivePeak {
+    /// When.
+    pub time_ns: u64,
+    /// The step that had begun last; null before the first, and where numbers do not tell steps apart.
+    pub step: Option<u64>,
+    /// Live bytes.
+    pub bytes: u64,
+    /// The section of the line; null outside of sections.
+    pub section: Option<String>,
+    /// `file:line` where that is known, else `module+0xoffset`.
+    pub place: String,
+    /// The function.
+    pub function: Option<String>,
+    /// Bytes that were live of that section and line.
+    pub line_bytes: u64,
 }
 
 /// What changed between two moments.

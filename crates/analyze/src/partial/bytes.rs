@@ -15,10 +15,10 @@ use crate::run::{RunAcc, RunKey};
 const MAGIC: &[u8; 16] = b"stepscopepartial";
 
 /// Version of the encoding that is written.
-pub const PARTIAL_VERSION: u32 = 33;
+pub const PARTIAL_VERSION: u32 = 34;
 
 /// Oldest version that is still read.
-const OLDEST_VERSION: u32 = 33;
+const OLDEST_VERSION: u32 = 34;
 
 /// Why bytes are no partial.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::live_memory::Culprit;
 pub use crate::memory::Thresholds;
 use crate::memory::{Growth, Leak, LeakVerdict, Spread, Urgency};
 use crate::report::finding::{Evidence, Finding, FindingType, Note, rounded};
-use crate::report::units::{bytes, count, duration, things};
+use crate::report::units::{bytes, count, duration, percent, things};
 use crate::summary::{CourseVerdict, MemoryCourse, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -16,8 +16,9 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::new("Memory growth", FindingType::Memory)
 };
 
-/// Share of a growth below which a line is not all of it.
-const MOST_OF_IT: f64 = 0.85;
+/// Share of a growth from which a line is all of it, and most of it.
+const ALL_OF_IT: f64 = 0.85;
+const MOST_OF_IT: f64 = 0.5;
 
 /// Most sections that evidence lists beside the one named.
 const OTHER_CANDIDATES: usize = 4;
@@ -107,7 +108,11 @@ fn title(growth: &Growth) -> String {
     let since =
         if growth.is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
     let total = format!("{} in {}", bytes(trend.growth_bytes()), things(steps, "step", "steps"));
-    let most = |line: &Culprit| if line.share < MOST_OF_IT { ", most of it" } else { "" };
+    let most = |line: &Culprit| match line.share {
+        share if share >= ALL_OF_IT => String::new(),
+        share if share >= MOST_OF_IT => ", most of it".into(),
+        share => format!(", about {} of it", percent(share)),
+    };
     let line = growth.leak.lines.first();
     let line = line.map_or_else(String::new, |line| format!("{} {}", most(line), line.words()));
     let but = match (growth.course.verdict, growth.leak.verdict) {

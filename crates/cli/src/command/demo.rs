@@ -26,7 +26,7 @@ pub(crate) fn run(args: &DemoArgs, global: Global) -> Result<u8, CliError> {
     analysis.read(&profile)?;
     let (partial, read) = analysis.finish();
     let mut summary = partial.finish(None);
-    symbols::resolve(&mut summary, &[]);
+    symbols::resolve(&mut summary, &[])?;
     let report = build(&summary, output::reading(read), &Config::default().rules);
     output::write(&report, args.format, args.output.as_deref(), global)?;
     let next = next(args, &profile);

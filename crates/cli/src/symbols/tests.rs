@@ -61,7 +61,7 @@ fn lines_and_what_was_inlined_are_those_of_the_source() {
     let folder = tempfile::tempdir().unwrap();
     let path = compile(folder.path(), SOURCE, LINES);
     let (module, addresses) = module(&path, "outer");
-    let resolved = of_module(&module, &addresses, &[]);
+    let resolved = of_module(&module, &addresses, &[]).0;
     assert_eq!(resolved.state, SymbolState::Lines);
     let line = |function: &str, line| SourceLine {
         function: Some(function.into()),
@@ -81,13 +81,13 @@ fn a_file_of_another_build_is_never_asked() {
     let (module, addresses) = module(&path, "outer");
     compile(folder.path(), &SOURCE.replace("+ 1", "+ 2"), LINES);
     let none = |state| Resolved { state, lines: Vec::new() };
-    assert_eq!(of_module(&module, &addresses, &[]), none(SymbolState::Differs));
+    assert_eq!(of_module(&module, &addresses, &[]).0, none(SymbolState::Differs));
     std::fs::write(&path, "no program").unwrap();
-    assert_eq!(of_module(&module, &addresses, &[]), none(SymbolState::Unreadable));
+    assert_eq!(of_module(&module, &addresses, &[]).0, none(SymbolState::Unreadable));
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(of_module(&module, &addresses, &[]), none(SymbolState::Missing));
+    assert_eq!(of_module(&module, &addresses, &[]).0, none(SymbolState::Missing));
     let nameless = LiveModule { build_id: None, ..module };
-    assert_eq!(of_module(&nameless, &addresses, &[]), none(SymbolState::NoBuildId));
+    assert_eq!(of_module(&nameless, &addresses, &[]).0, none(SymbolState::NoBuildId));
 }
 
 #[test]
@@ -95,18 +95,18 @@ fn a_program_that_moved_and_one_with_its_debug_file_apart_are_found_by_build_id(
     let folder = tempfile::tempdir().unwrap();
     let path = compile(folder.path(), SOURCE, LINES);
     let (module, addresses) = module(&path, "outer");
-    let whole = of_module(&module, &addresses, &[]);
+    let whole = of_module(&module, &addresses, &[]).0;
     let elsewhere = tempfile::tempdir().unwrap();
     let moved = elsewhere.path().join("kept");
     std::fs::rename(&path, &moved).unwrap();
-    assert_eq!(of_module(&module, &addresses, &[elsewhere.path().into()]), whole);
+    assert_eq!(of_module(&module, &addresses, &[elsewhere.path().into()]).0, whole);
     // The folder of a distribution, by build id.
     let id = module.build_id.as_deref().unwrap();
     let debug = elsewhere.path().join(".build-id").join(&id[..2]).join(format!("{}.debug", &id[2..]));
     std::fs::create_dir_all(debug.parent().unwrap()).unwrap();
     std::fs::rename(&moved, &debug).unwrap();
     compile(folder.path(), SOURCE, &["-Cstrip=symbols", "-Cforce-frame-pointers=yes"]);
-    assert_eq!(of_module(&module, &addresses, &[elsewhere.path().into()]), whole);
+    assert_eq!(of_module(&module, &addresses, &[elsewhere.path().into()]).0, whole);
 }
 
 #[test]
@@ -114,6 +114,6 @@ fn a_stripped_program_has_neither_functions_nor_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = compile(folder.path(), SOURCE, &["-Cstrip=symbols"]);
     let (module, _) = module(&path, "outer");
-    let resolved = of_module(&module, &[0x1000], &[]);
+    let resolved = of_module(&module, &[0x1000], &[]).0;
     assert_eq!(resolved, Resolved { state: SymbolState::Stripped, lines: vec![vec![]] });
 }

@@ -162,12 +162,13 @@ pub(crate) fn allocated(address: usize, size: u64, new_bytes: u64) {
     let mut buffer = [0; MAX_FRAMES];
     let bounds = if HAS_FRAMES.load(Relaxed) { owner.stack_bounds() } else { NO_STACK };
     let walked = frames::walk(bounds, &mut buffer);
+    let callers = block::callers(walked.frames);
     let known = owner.outermost.load(Relaxed);
     owner.outermost.store(known.max(walked.outermost), Relaxed);
     if walked.is_full || walked.outermost < known.max(1) {
         TRUNCATED.fetch_add(1, Relaxed);
     }
-    let stack = stacks::intern(walked.frames);
+    let stack = stacks::intern(callers);
     if stack.is_none() {
         DROPPED_STACKS.fetch_add(1, Relaxed);
     }

@@ -33,6 +33,8 @@ use crate::context::text::number_from;
 /// The smallest bound that can be held: room for the metrics twice (a new file is written before the old one
 /// goes), some of the first steps, the steps that are kept, twice, and the file that is written to.
 pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
+/// Live memory that is chosen more often takes a good part of the time of a program.
+const FEW_SAMPLE_BYTES: u64 = 1_024;
 
 /// The resolved settings of a recorder.
 #[derive(Debug, Clone)]
@@ -205,6 +207,10 @@ impl Config {
         }
         if let Some(bytes) = reader.number("STEPSCOPE_MEMORY_SAMPLE_BYTES") {
             self.memory_sample_bytes = Some(bytes);
+            if (1..FEW_SAMPLE_BYTES).contains(&bytes) {
+                let many = format!("is below {FEW_SAMPLE_BYTES}: so many samples slow the program down");
+                reader.warn("STEPSCOPE_MEMORY_SAMPLE_BYTES", &many);
+            }
         }
         if let Some(bytes) = reader.number("STEPSCOPE_DIR_BYTES") {
             self.directory_bytes = bytes.max(MIN_BOUND_BYTES);

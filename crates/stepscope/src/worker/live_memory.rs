@@ -14,16 +14,21 @@ use crate::shared::live_memory::{LiveMemory, Row};
 pub(crate) const MAX_ROWS: usize = 256;
 const MAX_ALLOCATED: usize = 128;
 
-/// Published at least so often: a process that runs out of memory is killed without a word.
+/// Published at least so often: a process that runs out of memory is killed without a word. In the first minutes after half of
+/// the time so far, so that short runs have some, too.
 const INTERVAL: Duration = Duration::from_secs(60);
+const FIRST_INTERVAL: Duration = Duration::from_secs(1);
 
-/// And whenever so much more is live than at any time before, one part in so many, though not more often than this.
+/// And whenever so much more is live than at any time before, one part in so many and so many bytes, though not more often than
+/// this. From 1 MiB to 1 TiB these are 145 times.
 const PEAK_GROWTH: u64 = 10;
-const PEAK_INTERVAL: Duration = Duration::from_secs(1);
+const PEAK_GROWTH_BYTES: u64 = 1 << 20;
+const PEAK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Decides when what is live is published, and gathers it.
 #[derive(Debug)]
 pub(crate) struct Taker {
+    began: Instant,
     last: Instant,
     peak_bytes: u64,
     is_asked: bool,
@@ -32,7 +37,7 @@ pub(crate) struct Taker {
 impl Taker {
     /// The first is due after a while: a run that has just begun has nothing to tell.
     pub(crate) fn new(now: Instant) -> Self {
-        Self { last: now, peak_bytes: 0, is_asked: false }
+        Self { began: now, last: now, peak_bytes: 0, is_asked: false }
     }
 
     /// Somebody wants to know at once.
@@ -42,12 +47,21 @@ impl Taker {
 
     /// Whether it is time, with so many bytes live.
     pub(crate) fn is_due(&self, live_bytes: Option<u64>, now: Instant) -> bool {
-        if live::period_bytes() == 0 {
-            return false;
-        }
+        live::period_bytes() != 0 && self.is_time(live_bytes, now)
+    }
+
+    fn is_time(&self, live_bytes: Option<u64>, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.last);
-        let peak = self.peak_bytes.saturating_add(self.peak_bytes / PEAK_GROWTH);
-        self.is_asked || since >= INTERVAL || (since >= PEAK_INTERVAL && live_bytes.unwrap_or(0) > peak)
+        let interval = (self.last.saturating_duration_since(self.began) / 2).clamp(FIRST_INTERVAL, INTERVAL);
+        let growth = (self.peak_bytes / PEAK_GROWTH).max(PEAK_GROWTH_BYTES);
+        let is_peak = live_bytes.unwrap_or(0) > self.peak_bytes.saturating_add(growth);
+        self.is_asked || since >= interval || (since >= PEAK_INTERVAL && is_peak)
+    }
+
+    /// Notes that it was taken.
+    fn note(&mut self, live_bytes: Option<u64>, now: Instant) {
+        self.last = now;
+        self.peak_bytes = self.peak_bytes.max(live_bytes.unwrap_or(0));
     }
 
     /// What is live now; `None` where no samples are taken.
@@ -56,8 +70,7 @@ impl Taker {
             return None;
         }
         let steps = live_context::steps();
-        self.last = now;
-        self.peak_bytes = self.peak_bytes.max(live_bytes.unwrap_or(0));
+        self.note(live_bytes, now);
         let mut sums: HashMap<(u32, Option<Stack>, u64), (u64, u64)> = HashMap::new();
         live::samples(|sample| {
             let age = age_class(steps.saturating_sub(sample.context.step));
@@ -192,6 +205,29 @@ mod tests {
         assert_eq!(rows[0], row(299, 299));
         let rest = Row { path: None, stack: None, age_steps: None, bytes: (0..44).sum(), blocks: 44 };
         assert_eq!(rows[MAX_ROWS], rest);
+    }
+
+    #[test]
+    fn it_is_due_at_each_peak_and_more_seldom_the_longer_it_lasts() {
+        let began = Instant::now();
+        let mut taker = Taker::new(began);
+        let mut taken = Vec::new();
+        // 20 MiB, and for half a second 300 MiB.
+        for at_ms in (0..200_000).step_by(20) {
+            let live_bytes = Some(if (500..1_000).contains(&at_ms) { 300 << 20 } else { 20 << 20 });
+            let now = began + Duration::from_millis(at_ms);
+            if taker.is_time(live_bytes, now) {
+                taker.note(live_bytes, now);
+                taken.push(at_ms);
+            }
+        }
+        assert_eq!(
+            taken,
+            [
+                200, 500, 1_500, 2_500, 3_760, 5_640, 8_460, 12_700, 19_060, 28_600, 42_900, 64_360, 96_540,
+                144_820
+            ]
+        );
     }
 
     #[test]
