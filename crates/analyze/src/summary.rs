@@ -12,7 +12,7 @@ pub use crate::exemplars::summary::{
 };
 pub use crate::live_memory::summary::{
     AllocatedLine, AllocatedRow, LiveAge, LiveAt, LiveBetween, LiveBirths, LiveChange, LiveFrame, LiveLine,
-    LiveMemory, LiveModule, LiveMoment, LiveRow, LiveSection, SourceLine, SymbolState,
+    LiveMemory, LiveModule, LiveMoment, LivePeak, LiveRow, LiveSection, SourceLine, SymbolState,
 };
 pub use crate::loaders::summary::{
     AfterWarmup, BatchSummary, BetweenStepsRow, InputFigures, LoaderRow, LoaderStall, SlowestProcess,

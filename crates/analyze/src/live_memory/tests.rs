@@ -292,6 +292,39 @@ fn a_moment_after_the_program_gave_its_memory_back_is_not_the_one_that_is_told()
 }
 
 #[test]
+fn a_short_peak_is_told_and_is_not_what_the_lines_are_of() {
+    let resource = process();
+    let mut partial = Partial::new(Config::default());
+    (0..STEPS).for_each(|number| partial.add(&step(number, &resource)));
+    // 60 moments of what is always there; at one of them 800 MiB more, by the stack of `forward`; at last it is given back.
+    for at in 0..60 {
+        let time_ns = S + at * (STEPS - 2) * S / 60;
+        points(100).iter().for_each(|point| partial.metric(&resource, 1, time_ns, point));
+        if at == 7 {
+            let row = LiveRow {
+                path: "step/forward".into(),
+                stack: Some(IN_USE),
+                age_steps: Some(0),
+                amount: 820 * MIB,
+            };
+            partial.metric(&resource, 1, time_ns, &MetricPoint::Live(LivePoint::Bytes(row)));
+        }
+    }
+    let row = LiveRow { path: String::new(), stack: None, age_steps: Some(1), amount: 5 };
+    partial.metric(&resource, 1, STEPS * S + S, &MetricPoint::Live(LivePoint::Bytes(row)));
+    let mut memory = partial.finish(None).live_memory.unwrap();
+    assert_eq!(memory.step, Some(59 * (STEPS - 2) / 60));
+    let peak = memory.peak.clone().unwrap();
+    assert_eq!(peak.step, Some(7 * (STEPS - 2) / 60));
+    assert_eq!((peak.bytes, peak.line_bytes), (memory.bytes + 800 * MIB, 820 * MIB));
+    assert_eq!(peak.section.as_deref(), Some("step/forward"));
+    // What was there at last is of no step.
+    memory.compare(10, STEPS - 1).unwrap();
+    assert_eq!(memory.between.as_ref().map(|between| between.to.bytes), Some(memory.bytes));
+    assert!(memory.compare(20, 10).is_err());
+}
+
+#[test]
 fn which_moments_stay_does_not_depend_on_their_order() {
     let row =
         |amount| LivePoint::Bytes(LiveRow { path: "a".into(), stack: None, age_steps: Some(0), amount });
@@ -299,12 +332,15 @@ fn which_moments_stay_does_not_depend_on_their_order() {
     let bytes = |samples: &LiveSamples| postcard::to_stdvec(samples).unwrap();
     let of = |times: &mut dyn Iterator<Item = &u64>| {
         let mut samples = LiveSamples::default();
-        times.for_each(|&time| samples.add(time, &row(time)));
+        // One in the middle has most.
+        let amount = |time| if time == 90_000_000 { u64::MAX / 1_000 } else { time };
+        times.for_each(|&time| samples.add(time, &row(amount(time))));
         samples
     };
     let forward = of(&mut times.iter());
     assert!(forward.moments.len() <= super::MOMENTS && forward.moments.len() > super::MOMENTS / 4);
     assert_eq!(forward.moments.keys().last(), times.last());
+    assert!(forward.moments.contains_key(&90_000_000));
     assert_eq!(bytes(&of(&mut times.iter().rev())), bytes(&forward));
     let mut halves = of(&mut times.iter().skip(1).step_by(2));
     halves.absorb(&of(&mut times.iter().step_by(2)));

@@ -53,7 +53,9 @@ pub(super) fn is_meant(group: &Group<'_>, node: &Node) -> bool {
         return node.role != Role::Marker && !node.is_orphan;
     }
     let is_deep = |root: &stepscope_model::Span| root.figure(Figure::StepDeep).is_some_and(|said| said != 0);
+    // Paths of orphans are those of another tree.
     node.role != Role::Step
+        && !node.is_orphan
         && node.thread != group.window.thread
         && view.span(node.anchor).is_some_and(is_deep)
         && view.node(node.anchor).is_some_and(|root| root.role == Role::Outside)

@@ -12,10 +12,10 @@ use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
     AllocatedRow, ChangeCause, ChangeKind, ChangeSection, Example, ExampleBatch, ExamplePiece, ExampleRole,
     ExampleRun, ExampleSpan, FigureRow, FigureSum, Gauge, Lane, Limit, LiveFrame, LiveMemory, LiveModule,
-    LiveMoment, LiveRow, LiveSection, MemoryCourse, MemoryFall, PeriodCause, PeriodicSteps, PhaseName,
-    PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint, RetainedSection,
-    RetainedSeries, SectionResident, SeriesPoint, SlowStep, SourceLine, Stats, StepChange, StepPeriod,
-    StepPhase, StepSeries, SymbolState, ValuePoint, ValueSeries,
+    LiveMoment, LivePeak, LiveRow, LiveSection, MemoryCourse, MemoryFall, PeriodCause, PeriodicSteps,
+    PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, RetainedFigures, RetainedPoint,
+    RetainedSection, RetainedSeries, SectionResident, SeriesPoint, SlowStep, SourceLine, Stats, StepChange,
+    StepPeriod, StepPhase, StepSeries, SymbolState, ValuePoint, ValueSeries,
 };
 use stepscope_core::{Mode, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -82,6 +82,15 @@ pub(crate) fn sampled() -> LiveMemory {
     memory.resolve(|_, offsets| Resolved {
         state: SymbolState::Lines,
         lines: offsets.iter().filter_map(|_| Some(lines.next()?.lines)).collect(),
+    });
+    memory.peak = Some(LivePeak {
+        time_ns: 5,
+        step: Some(99),
+        bytes: 3_000_007,
+        section: Some("step/lookup".into()),
+        place: "src/cache.rs:88".into(),
+        function: None,
+        line_bytes: 2_000_000,
     });
     memory
 }
