@@ -102,8 +102,8 @@ fn processes(memory: &Memory, doc: &mut Document) {
 fn by_section(report: &Report, doc: &mut Document) {
     let parts = report.sections.iter().enumerate().filter(|(_, row)| row.is_part());
     let known = parts.filter_map(|(at, row)| Some((at, row, row.resident?, row.resident?.peak_bytes?)));
-    let processes = report.memory.iter().flat_map(|memory| &memory.processes);
-    let at_ends = processes.filter_map(|process| process.rss_max_bytes).max().unwrap_or(u64::MAX);
+    let at_ends = report.memory.as_ref().and_then(|memory| memory.rss.as_ref());
+    let at_ends = at_ends.map_or(u64::MAX, |pair| pair.max_bytes);
     let above = |peak: u64| peak.saturating_sub(at_ends);
     let is_told = |&(.., resident, peak): &(usize, &SectionRow, SectionResident, u64)| {
         resident.largest_delta_bytes.unsigned_abs() >= (peak / TOLD_PART).max(1)

@@ -40,6 +40,7 @@ pub(crate) fn of(
     memory.rank = instance.rank;
     memory.processes = known.count() as u64;
     over_moments(samples, &clock, &mut memory);
+    memory.shims = lines::shims(&memory);
     memory.lines = lines::of(&memory);
     memory.peak = peak::of(&memory);
     memory.allocated = allocated::lines(&memory);
@@ -85,11 +86,13 @@ impl Clock {
     }
 }
 
-/// What was live for half of the time at least, by moments that stand for the time up to the next one.
+/// What was live for half of the time at least, the last moment left out: between two moments the lower one counts, so that a
+/// short peak does not stand for the time behind it.
 fn usual_bytes(samples: &LiveSamples) -> u64 {
-    let times = samples.moments.keys();
-    let lasts = times.clone().zip(times.clone().skip(1)).map(|(from_ns, to_ns)| to_ns - from_ns).chain([0]);
-    let mut all: Vec<(u64, u64)> = samples.moments.values().map(|moment| moment.bytes).zip(lasts).collect();
+    let known: Vec<(u64, u64)> = samples.moments.iter().map(|(&ns, moment)| (ns, moment.bytes)).collect();
+    let pairs = known.iter().zip(known.iter().skip(1)).take(known.len().saturating_sub(2));
+    let mut all: Vec<(u64, u64)> =
+        pairs.map(|(from, to)| (from.1.min(to.1), to.0.saturating_sub(from.0))).collect();
     all.sort_unstable();
     let half_ns = all.iter().map(|(_, ns)| ns).sum::<u64>() / 2;
     let mut passed_ns = 0;
@@ -97,7 +100,8 @@ fn usual_bytes(samples: &LiveSamples) -> u64 {
         passed_ns += ns;
         passed_ns >= half_ns
     });
-    usual.map_or(0, |(bytes, _)| *bytes)
+    let most = || known.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+    usual.map_or_else(most, |(bytes, _)| *bytes)
 }
 
 /// The last moment with at least half of what was usual: at the end of a run programs give back what they held.

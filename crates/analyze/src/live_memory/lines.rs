@@ -1,7 +1,7 @@
 //! Rows by section and line: which line of a stack is the program's own, and how that is said.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::births::Births;
 use super::symbols::{Origin, is_allocator, is_unknown, origin, short_function};
@@ -21,6 +21,8 @@ impl LiveLine {
     }
 }
 
+/// How memory can be asked for: as it is, zeroed, and more of it.
+const KINDS: usize = 3;
 /// Steps from which on what is live is old.
 const OLD_STEPS: u64 = 2;
 
@@ -121,7 +123,8 @@ fn unknown() -> (String, SourceLine) {
 pub(super) fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
     let places = memory.stacks.get(stack).map(Vec::as_slice).unwrap_or_default();
     let all: Vec<&LiveFrame> = places.iter().filter_map(|&at| memory.frames.get(at)).collect();
-    let inside = inside(memory, places);
+    let is_shim = |at: &usize| memory.shims.contains(at);
+    let inside = inside(memory, places).max(places.iter().take(1).filter(|at| is_shim(at)).count());
     let module = |frame: &LiveFrame| frame.module.and_then(|at| memory.modules.get(at));
     // Beyond calls of which nothing is known a line would be that of somebody who called them.
     let is_told = |frame: &&LiveFrame| !module(frame).is_some_and(is_unknown);
@@ -136,6 +139,15 @@ pub(super) fn place(memory: &LiveMemory, stack: usize) -> (String, SourceLine) {
             (address(memory, frame), SourceLine { file: None, line: None, ..line })
         }),
     }
+}
+
+/// With which frames all stacks begin, where nothing is known of these: they are the allocator's, of which there are three kinds.
+pub(super) fn shims(memory: &LiveMemory) -> BTreeSet<usize> {
+    let known = memory.stacks.iter().filter(|stack| !stack.is_empty());
+    let first: BTreeSet<usize> = known.clone().filter_map(|stack| stack.first().copied()).collect();
+    let is_unknown = |at: &usize| memory.frames.get(*at).is_some_and(|frame| frame.lines.is_empty());
+    let all = first.len() <= KINDS && known.count() > KINDS * first.len() && first.iter().all(is_unknown);
+    if all { first } else { BTreeSet::new() }
 }
 
 /// How many frames of a stack are inside of the allocator: what that calls is not the program's, whatever it is called.

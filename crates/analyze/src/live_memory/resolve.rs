@@ -31,6 +31,7 @@ impl LiveMemory {
             };
             frames.iter_mut().zip(lines).for_each(|(frame, lines)| frame.lines = lines);
         }
+        self.shims = lines::shims(self);
         self.lines = lines::of(self);
         self.peak = peak::of(self);
         self.allocated = allocated::lines(self);

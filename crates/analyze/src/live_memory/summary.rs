@@ -1,6 +1,6 @@
 //! Live memory by sample as the report has it: by section and line, with the stacks behind it and over the moments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -47,6 +47,9 @@ pub struct LiveMemory {
     /// Frames that stacks name.
     #[serde(skip)]
     pub frames: Vec<LiveFrame>,
+    /// Places of frames that are the allocator's, of which nothing else is known.
+    #[serde(skip)]
+    pub(crate) shims: BTreeSet<usize>,
     /// Files that frames name by place.
     pub modules: Vec<LiveModule>,
     /// Where sections begin in the source, `file:line`.

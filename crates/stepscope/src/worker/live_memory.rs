@@ -23,7 +23,7 @@ const FIRST_INTERVAL: Duration = Duration::from_secs(1);
 /// this. From 1 MiB to 1 TiB these are 145 times.
 const PEAK_GROWTH: u64 = 10;
 const PEAK_GROWTH_BYTES: u64 = 1 << 20;
-const PEAK_INTERVAL: Duration = Duration::from_millis(200);
+const PEAK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Decides when what is live is published, and gathers it.
 #[derive(Debug)]
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(
             taken,
             [
-                200, 500, 1_500, 2_500, 3_760, 5_640, 8_460, 12_700, 19_060, 28_600, 42_900, 64_360, 96_540,
+                60, 500, 1_500, 2_500, 3_760, 5_640, 8_460, 12_700, 19_060, 28_600, 42_900, 64_360, 96_540,
                 144_820
             ]
         );
