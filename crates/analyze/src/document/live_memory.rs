@@ -220,7 +220,7 @@ fn births(line: &LiveLine) -> String {
 fn peak(memory: &LiveMemory, doc: &mut Document) {
     let is_more = |peak: &&LivePeak| peak.bytes.saturating_sub(memory.bytes) > memory.bytes / MORE_PART;
     let Some(peak) = memory.peak.as_ref().filter(is_more) else { return };
-    let step = peak.step.map_or_else(String::new, |step| format!(" at step {}", count_words(step)));
+    let step = peak.step.map_or_else(String::new, |step| format!(" is of step {}", count_words(step)));
     let function = peak.function.as_deref().map(short_function);
     let function = function.map_or(Cell::Empty, |function| cells![" (", code(&function), ")"]);
     let section = peak.section.as_deref().map_or_else(
@@ -230,9 +230,9 @@ fn peak(memory: &LiveMemory, doc: &mut Document) {
     doc.say(
         Shown::ALL,
         cells![
-            format!("Most was live{step}: "),
+            format!("The snapshot with most{step}: "),
             bytes(peak.bytes).at("memory/sampled/peak/bytes"),
-            ", of which ",
+            " live, of which ",
             bytes(peak.line_bytes).at("memory/sampled/peak/line_bytes"),
             " was allocated at ",
             code(&peak.place),
