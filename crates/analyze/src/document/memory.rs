@@ -228,7 +228,7 @@ fn peak(at: usize, series: &StepSeries) -> Cell {
     let step = cells!["at step ", count(point.step).at(format!("{place}/step"))];
     let does = ("look", point.step.to_string());
     cells![
-        format!(" Most {word} memory was "),
+        format!(" There most {word} memory was "),
         Cell::Link { to: "plot-memory", does, cell: Box::new(step) },
         ": ",
         bytes(max).at(format!("{place}/{name}/max")),

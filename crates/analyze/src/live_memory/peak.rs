@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use super::lines;
 use crate::summary::{LiveMemory, LivePeak};
 
+/// A section, and a place.
+type Line<'a> = (Option<&'a str>, String);
+
 /// The moment with most live bytes, of equals the first; none without moments.
 pub(super) fn of(memory: &LiveMemory) -> Option<LivePeak> {
     let moments = memory.moments.iter().enumerate().rev();
     let (at, moment) = moments.max_by_key(|(_, moment)| moment.bytes)?;
-    let mut held: BTreeMap<(Option<&str>, String), (u64, Option<String>)> = BTreeMap::new();
+    let mut held: BTreeMap<Line<'_>, (u64, Option<String>)> = BTreeMap::new();
     for ((section, stack), course) in &memory.courses {
         let (place, source) = lines::place(memory, *stack);
         let line = held.entry((section.as_deref(), place)).or_default();
