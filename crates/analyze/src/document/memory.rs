@@ -84,9 +84,9 @@ fn processes(memory: &Memory, doc: &mut Document) {
         .column(Shown::ALL, ">Rank", "rank", |(_, row)| number(row.rank))
         .column(Shown::ALL, "Host", "", |(_, row)| code(&row.host))
         .column(Shown::HTML, ">Resident at last", "rss_last_bytes", |(_, row)| bytes(row.rss_last_bytes))
-        .column(Shown::ALL, ">Resident at ends, most", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
+        .column(Shown::ALL, ">Resident, most seen", "rss_max_bytes", |(_, row)| bytes(row.rss_max_bytes))
         .column(Shown::HTML, ">Live at last", "live_last_bytes", |(_, row)| bytes(row.live_last_bytes))
-        .column(Shown::ALL, ">Live at ends, most", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
+        .column(Shown::ALL, ">Live, most seen", "live_max_bytes", |(_, row)| bytes(row.live_max_bytes))
         .column(Shown::HTML, "Over the steps", "", |(_, row)| {
             row.course.map_or(Cell::Empty, |course| Cell::Plain(course.verdict.name().replace('_', " ")))
         })

@@ -23,6 +23,8 @@ const FIRST_INTERVAL: Duration = Duration::from_secs(1);
 /// this. From 1 MiB to 1 TiB these are 145 times.
 const PEAK_GROWTH: u64 = 10;
 const PEAK_GROWTH_BYTES: u64 = 1 << 20;
+/// Once more where that part of a peak is left.
+const PEAK_FALL: u64 = 2;
 const PEAK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Decides when what is live is published, and gathers it.
@@ -31,13 +33,15 @@ pub(crate) struct Taker {
     began: Instant,
     last: Instant,
     peak_bytes: u64,
+    /// Whether what was taken last is the peak, whose end is worth knowing, too.
+    is_at_peak: bool,
     is_asked: bool,
 }
 
 impl Taker {
     /// The first is due after a while: a run that has just begun has nothing to tell.
     pub(crate) fn new(now: Instant) -> Self {
-        Self { began: now, last: now, peak_bytes: 0, is_asked: false }
+        Self { began: now, last: now, peak_bytes: 0, is_at_peak: false, is_asked: false }
     }
 
     /// Somebody wants to know at once.
@@ -53,14 +57,21 @@ impl Taker {
     fn is_time(&self, live_bytes: Option<u64>, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.last);
         let interval = (self.last.saturating_duration_since(self.began) / 2).clamp(FIRST_INTERVAL, INTERVAL);
+        let has_fallen =
+            self.is_at_peak && live_bytes.is_some_and(|bytes| bytes <= self.peak_bytes / PEAK_FALL);
+        let is_told = self.is_peak(live_bytes) || has_fallen;
+        self.is_asked || since >= interval || (since >= PEAK_INTERVAL && is_told)
+    }
+
+    fn is_peak(&self, live_bytes: Option<u64>) -> bool {
         let growth = (self.peak_bytes / PEAK_GROWTH).max(PEAK_GROWTH_BYTES);
-        let is_peak = live_bytes.unwrap_or(0) > self.peak_bytes.saturating_add(growth);
-        self.is_asked || since >= interval || (since >= PEAK_INTERVAL && is_peak)
+        live_bytes.unwrap_or(0) > self.peak_bytes.saturating_add(growth)
     }
 
     /// Notes that it was taken.
     fn note(&mut self, live_bytes: Option<u64>, now: Instant) {
         self.last = now;
+        self.is_at_peak = self.is_peak(live_bytes);
         self.peak_bytes = self.peak_bytes.max(live_bytes.unwrap_or(0));
     }
 
@@ -224,7 +235,7 @@ mod tests {
         assert_eq!(
             taken,
             [
-                60, 500, 1_500, 2_500, 3_760, 5_640, 8_460, 12_700, 19_060, 28_600, 42_900, 64_360, 96_540,
+                60, 500, 1_000, 2_000, 3_760, 5_640, 8_460, 12_700, 19_060, 28_600, 42_900, 64_360, 96_540,
                 144_820
             ]
         );
