@@ -70,8 +70,13 @@ fn json(profiles: &Path) -> Value {
 
 #[test]
 fn the_blocks_hold_the_commands_that_are_tried_here() {
-    let expected =
-        ["cargo run --release -- demo", "cargo run --release -- demo --slow loader", "cargo xtask test"];
+    let expected = [
+        "cargo run --release -- demo",
+        "cargo run --release -- demo --slow loader",
+        "cargo xtask test",
+        // Of a program of the reader's own.
+        "RUSTFLAGS=\"-C force-frame-pointers=yes\" CARGO_PROFILE_RELEASE_DEBUG=line-tables-only cargo build --release",
+    ];
     assert_eq!(commands(&readme()), expected);
 }
 
@@ -80,7 +85,7 @@ fn the_first_commands_end_in_reports() {
     let readme = readme();
     let (folder, manifest) =
         (TempFolder::new("readme").expect("a folder"), binaries::repository().join("Cargo.toml"));
-    let [plain, slow, _] = &commands(&readme)[..] else { panic!("the README has other commands") };
+    let [plain, slow, ..] = &commands(&readme)[..] else { panic!("the README has other commands") };
 
     let said = cargo(plain, folder.path(), &manifest).stdout_text();
     assert!(said.starts_with("Not input bound") || said.contains("\nNot input bound"), "{said}");

@@ -39,7 +39,8 @@ pub(crate) fn write_gauges<V: Visitor>(
         pass = reading.pass;
         // By the clock of spans, whatever becomes of the system's.
         let age_ns = u64::try_from(reading.age.as_nanos()).unwrap_or(u64::MAX);
-        let time_unix_ns = recorder.anchor.unix_ns(now_ns().saturating_sub(age_ns));
+        let found_ns = recorder.anchor.unix_ns(now_ns().saturating_sub(age_ns));
+        let time_unix_ns = recorder.gauges.time_ns(pass, found_ns);
         let is_sum = false;
         Writer { visitor, without, start_unix_ns, time_unix_ns, is_sum, is_open: false, points: 0 }
     })?;

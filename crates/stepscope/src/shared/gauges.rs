@@ -22,6 +22,8 @@ pub(crate) struct Gauges {
     feed: OnceLock<Feed>,
     said: Mutex<Said>,
     alerts: Mutex<Alerts>,
+    /// Number of the pass of the latest reading that was written, and its time.
+    time: Mutex<(u64, u64)>,
 }
 
 /// Where readings come from, and which sinks of the layer's take them.
@@ -95,6 +97,16 @@ struct Alerts {
 }
 
 impl Gauges {
+    /// The time of a reading: what it was when it was written first. It is found from clocks that are read anew each time, and one
+    /// reading at several times would be several.
+    pub(crate) fn time_ns(&self, pass: u64, found_ns: u64) -> u64 {
+        let mut known = lock(&self.time);
+        if known.0 != pass {
+            *known = (pass, found_ns);
+        }
+        known.1
+    }
+
     /// From now on there are readings.
     pub(crate) fn begin(&self, feed: Feed) {
         let _ = self.feed.set(feed);
@@ -140,6 +152,15 @@ mod tests {
     use super::*;
     use crate::shared::attrs::{self, Attrs, Before};
     use crate::shared::record::RootRecord;
+
+    #[test]
+    fn a_reading_has_one_time_however_often_it_is_written() {
+        let gauges = Gauges::default();
+        let times: Vec<u64> = [(1, 500), (1, 493), (2, 900), (2, 911)]
+            .map(|(pass, found_ns)| gauges.time_ns(pass, found_ns))
+            .into();
+        assert_eq!(times, [500, 500, 900, 900]);
+    }
 
     fn ends(end_ns: u64, step: Option<(u64, Mode)>) -> SectionRecord {
         let root = step.map(|(number, mode)| RootRecord {
