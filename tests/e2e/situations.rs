@@ -24,6 +24,8 @@ fn record(folder: &TempFolder, settings: &[(&str, &str)]) -> Ended {
 fn run(command: &mut Command, folder: &TempFolder, settings: &[(&str, &str)]) -> Ended {
     // The rings hold the whole run: what is lost here is lost behind them.
     command.current_dir(folder.path()).env("STEPSCOPE_RING_BYTES", "67108864");
+    // Deep steps are whole at any level.
+    command.env("STEPSCOPE_DEEP_STEPS", "off");
     command.envs(settings.iter().copied());
     process::run(command, LIMIT).expect("starts").success().expect("trains on")
 }
