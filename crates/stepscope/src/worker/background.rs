@@ -132,6 +132,7 @@ struct Worker {
 
 /// Starts the background thread.
 pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>) -> std::io::Result<()> {
+    let _own = memory::own_call();
     let mut worker = Worker::new(recorder, sinks);
     worker.read_resident();
     let live = move || {
@@ -141,8 +142,7 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
             worker.die(&control);
         }
     };
-    own_thread::spawn(THREAD_NAME, live)?;
-    Ok(())
+    own_thread::spawn(THREAD_NAME, live).map(drop)
 }
 
 /// Whether `f` came to its end without a panic.

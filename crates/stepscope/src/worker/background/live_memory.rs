@@ -18,8 +18,6 @@ impl Worker {
             && self.resident.is_due(time_ns)
             && let Some(bytes) = memory::rss_bytes()
         {
-            // The first time it is the program's thread that does so.
-            let _own = memory::own_call();
             self.resident.add(time_ns, bytes);
         }
     }
