@@ -308,6 +308,9 @@ def explained(report, part, text, around):
         return text in [str(len(loader["workers"])) for loader in details["batches"]["loaders"]]
     if part == "sections":
         return text.startswith(f"{len(report['sections']) - 120:,} more sections need scripts")
+    # Sums over a third of the steps are not in the report.
+    if text.startswith("From the first third of the steps to the last: "):
+        return part == "threads"
     if part in ("threads", "host", "memory"):
         said = {"threads": [report["threads"], [mode["threads"] for mode in details["modes"]]],
                 "host": [report["host"], report["ranks"]], "memory": [report["memory"], [row["resident"] for row in report["sections"]]]}[part]
